@@ -12,7 +12,7 @@ EVERY_ADDRESS = ("0.0.0.0", "::")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Start Streamlit with the app and its settings. Returns when the server has ended, by SystemExit.
+    """Start Streamlit with the app and its settings. Raises SystemExit when the server has ended.
 
     arguments: those of the command line, without the command itself; by default those of this process.
     """

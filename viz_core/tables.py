@@ -329,8 +329,9 @@ def activation_spread(found: PlacementHistograms) -> pd.DataFrame:
 
 
 def batch_norm_contexts(found: Sequence[BatchContext]) -> pd.DataFrame:
-    """Return one row per context (batch) of the same cell: its value after LayerNorm and BatchNorm, the largest change of either
-    from the first context, and the number of cells that BatchNorm averages, with their mean and variance."""
+    """Return one row per context of the same cell, a set of tokens in the statistics: its value after LayerNorm and BatchNorm, the
+    largest change of either from the first context, and the number of cells that BatchNorm averages, with their mean and
+    variance."""
     return pd.DataFrame([
         {"context": case.context, "layer_norm": case.layer.value, "batch_norm": case.batch.value,
          "layer_norm_moved": case.layer_change, "batch_norm_moved": case.batch_change, "cells": case.batch.group_size,

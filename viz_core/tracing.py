@@ -57,7 +57,7 @@ class Tracer:
 
     keep: shell patterns of the names to record (None: all). edit: `edit(name, x)` returns the tensor that replaces x.
     grads: whether to keep the tensors with their graph, for `gradients(loss)`.
-    Records are detached without a copy, which is safe because the model has no in-place operations.
+    `arrays` returns the records without copying them, which is safe because the model has no in-place operations.
     """
 
     def __init__(self, *, keep: Iterable[str] | None = None, edit: Edit | None = None, grads: bool = False) -> None:

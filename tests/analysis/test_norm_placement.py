@@ -134,7 +134,7 @@ def test_finite_numbers_and_padding_are_left_alone() -> None:
 def test_lemma_1_is_the_mean_over_draws() -> None:
     x = 1.7 * np.random.default_rng(0).standard_normal((4000, 32))
     measured = (np.maximum(x, 0) ** 2).sum(-1).mean()
-    assert measured == pytest.approx(norms.relu_power(1.7, 32), rel=0.02)
+    assert measured == pytest.approx(1.7**2 * 32 / 2, rel=0.02)  # E‖ReLU(X)‖² = σ²d/2 for X ~ N(0, σ² I_d)
     assert norms.relu_power_share(x) == pytest.approx(0.5, abs=0.01)
 
 

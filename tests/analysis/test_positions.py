@@ -67,10 +67,9 @@ def test_wavelengths_reach_from_2_pi_to_below_base_turns(d: int, base: float) ->
 
 
 @each_width
-def test_turns_count_the_steps_of_the_sentence(d: int) -> None:
+def test_a_wavelength_is_the_steps_of_a_whole_turn(d: int) -> None:
     angle = np.angle(np.exp(1j * P.frequencies(d)))  # of one step, from a complex number
-    expected = np.repeat(6 * angle / (2 * math.pi), 2)[:d]
-    np.testing.assert_allclose(P.n_periods(7, d), expected, atol=EXACT)
+    np.testing.assert_allclose(P.wavelengths(d), np.repeat(2 * math.pi / angle, 2)[:d], rtol=1e-12)
     assert len(P.wavelengths(d)) == d
 
 

@@ -107,7 +107,7 @@ HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     ("BertModel", text("config.json", '{"hidden_size": 1' + "0" * 6000 + "}"), "is not JSON"),
     ("BertModel", text("config.json", " " * (2**20 + 1)), "config.json has 1,048,577 bytes and the limit is 1,048,576"),
     ("BertModel", text("config.json", "[1]"), "is not a JSON object"),
-    ("BertModel", text("config.json", "{}"), "config.json has no model_type; this model can be bert, distilbert, roberta"),
+    ("BertModel", text("config.json", "{}"), "config.json has no model_type; add the one that fits, of bert, distilbert, roberta"),
     ("BertModel", said(model_type="t5"), 'model_type="t5"; this model can be bert, distilbert, roberta'),
     ("BertModel", said(model_type="\ud800bert"), r'model_type="\\ud800bert"; this model can be bert'),
     ("BertModel", said(hidden_act="gelu\udfff"), r'hidden_act="gelu\\udfff" is not an activation'),

@@ -58,7 +58,7 @@ class Attribution:
 
     @property
     def adds_up(self) -> bool:
-        """Whether rounding explains the remainder. False for a run that was patched after the components of this sum."""
+        """Whether rounding explains the remainder. False for a run in which a stage after these components was patched."""
         return abs(self.remainder) <= RELATIVE_TOLERANCE * max(abs(part.value) for part in self.contributions)
 
     def total_of(self, kind: ComponentKind) -> float:

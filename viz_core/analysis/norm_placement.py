@@ -192,11 +192,6 @@ def curve_of_kind(curves: Sequence[DepthCurve], *kinds: CurveKind) -> DepthCurve
 # ---------------------------------------------------------------- theory: three lemmas
 
 
-def relu_power(sigma: float, d: int) -> float:
-    """Return E‖ReLU(X)‖² = σ²d/2 for X ~ N(0, σ² I_d) (Lemma 1)."""
-    return sigma**2 * d / 2
-
-
 def relu_power_share(hidden: np.ndarray) -> float:
     """Return ‖ReLU(X)‖² / ‖X‖² of hidden inputs X [..., F], which is ½ by Lemma 1."""
     x = np.asarray(hidden, np.float64)

@@ -53,11 +53,6 @@ def wavelengths(d_model: int, base: float = 10000.0) -> np.ndarray:
     return np.repeat(2 * math.pi / frequencies(d_model, base), 2)[:d_model]
 
 
-def n_periods(length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """Return the number of periods of each dimension between the first and the last of `length` positions, [D]."""
-    return (length - 1) / wavelengths(d_model, base)
-
-
 @dataclass(frozen=True, slots=True)
 class SinusoidalTerm:
     """One entry of the table with all parts of its formula: PE[position, dim] = f(position / divisor)."""
@@ -314,8 +309,8 @@ T5_MAX_DISTANCE = 128  # as in the published models: distances of 128 and more s
 def t5_bucket(query: int, key: int, causal: bool) -> int:
     """Return the bucket of one distance (Raffel et al. 2020, section 2.1), from 0 to T5_NUM_BUCKETS − 1.
 
-    Half of a direction's buckets hold one distance each; the others grow by a constant factor up to T5_MAX_DISTANCE. A causal
-    stack uses all buckets for earlier keys, any other stack one half for each direction.
+    Half of a direction's buckets hold one distance each; the others hold ranges that grow by a constant factor up to
+    T5_MAX_DISTANCE. A causal stack uses all buckets for earlier keys, any other stack one half for each direction.
 
     >>> t5_bucket(5, 3, causal=True), t5_bucket(5, 3, causal=False), t5_bucket(3, 5, causal=False)
     (2, 2, 18)

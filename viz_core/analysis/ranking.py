@@ -6,7 +6,7 @@ import numpy as np
 def largest(x: np.ndarray, k: int) -> np.ndarray:
     """Return the indices of the k largest values along the last axis of x [..., W], largest first: [..., min(k, W)].
 
-    Equal values are in the order of their indices, and NaN are last, as in a stable sort of -x, of which these are the first k.
+    Equal values are in the order of their indices, and NaN are last: the first k of np.argsort(-x, kind="stable").
     """
     rows = np.reshape(-x, (-1, x.shape[-1]))  # [N, W]
     found = [_smallest_of_row(row, k) for row in rows]

@@ -140,8 +140,8 @@ def divergences(both: AlignedRuns) -> list[Divergence]:
     """Return ‖A − B‖ / ‖A‖ of every stage that both runs have, in the order of computation, one number per token.
 
     The norms (Frobenius) are over all axes but the token's; in a T × S stage the token is the query. Cells that are not finite in
-    one of the runs, as blocked ones, and keys that one run lacks are left out. If A is 0, the result is 0 if B is 0, else ∞. For
-    ids and masks, which cannot be subtracted, it is 1 if any of them differs, else 0.
+    one of the runs, such as blocked ones, and keys that one run lacks are left out. If A is 0, the result is 0 if B is 0, else
+    ∞. For ids and masks, which cannot be subtracted, it is 1 if any of them differs, else 0.
     """
     found = []
     for name in both.comparable_stages:

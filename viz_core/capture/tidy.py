@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import regex
 
-# The column of each axis letter of the stage table that has no tokens.
+# The column of each axis without tokens, by its letter in the stage table.
 AXIS_COLUMNS = {"B": "sentence", "H": "head", "D": "feature", "K": "feature", "V": "feature", "F": "unit", "W": "word"}
 # What spreadsheets strip before they check for a formula: control characters, spaces, the byte order mark and other invisible
 # characters.

@@ -6,9 +6,9 @@ from contextlib import suppress
 from functools import lru_cache
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # mallopt(3)
-LARGE_BLOCK_BYTES = (
-    2**23
-)  # bytes from which a freed block returns to the operating system: allocating it again is cheap compared with filling it
+LARGE_BLOCK_BYTES = 2**23
+"""Blocks of at least this many bytes return to the operating system when they are freed. Allocating one anew is cheap compared
+with filling it."""
 
 
 @lru_cache(maxsize=1)
@@ -29,8 +29,8 @@ def keep_freed_pages() -> bool:
 def trim_heap(collect_cycles: bool) -> None:
     """Return freed memory to the operating system, where the C library allows it (glibc's malloc_trim).
 
-    collect_cycles: run the garbage collector before, which frees objects that refer to each other. Python itself does so only
-    once in thousands of page runs. No page runs during the collection.
+    collect_cycles: run the garbage collector first, which frees objects that refer to each other. Python itself does so only
+    once in thousands of runs of a page's script. All threads wait during the collection.
     """
     if collect_cycles:
         gc.collect()

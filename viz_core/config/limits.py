@@ -70,8 +70,8 @@ MAX_RECIPE_CHARS = 1000
 """Maximum characters of the recipe of trained weights in a link. The longest one of the app has about 400."""
 
 MAX_STORED_SETUP_CHARS = 2**20
-"""Maximum characters of the second setup that a page stores to compare a run with. Its text may be as long as any; a link that
-has no room for it leaves it out."""
+"""Maximum characters of the second setup that a page stores for a comparison of two runs. Its sentences may be as long as those of
+the first setup; a link without room for this setup leaves it out."""
 
 
 def megabytes(n_bytes: int, digits: int = 1) -> str:

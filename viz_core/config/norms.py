@@ -1,4 +1,4 @@
-"""The norms, one entry each: what is computed of one token's features x, and what is said of it.
+"""The norms, one entry each: what a norm computes from the features x of one token, and the words that the app uses for it.
 
 Every norm here is γ · (x − μ) / √(p + ε) + β over the D features of a token, where p is the mean of (x − μ)². A norm that does not
 subtract the mean has μ = 0, one without a shift has β = 0.
@@ -20,7 +20,8 @@ class Norm:
 
     module: its class in `viz_core.model.layers`. torch_function: its name in torch.nn.functional. in_torch_layers: whether
     torch.nn.TransformerEncoderLayer has this norm. subtracts_mean: whether μ is subtracted from x. power_stage: the local name of
-    the stage p. power: what p is. squares: what p is the mean of. feature_sentence: how x compares with the other features.
+    the stage p. power: the name of p in a sentence. squares: the terms whose mean is p. feature_sentence: a sentence on how one
+    feature compares with the others of its token.
     parameters: the symbol of each parameter by its local name, each with one number per feature.
     """
 

@@ -30,7 +30,7 @@ MAX_D_MODEL = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What a value of a setting has to be. problem, remedy: parts of the English message of `SettingError`.
+    """The condition for a value of a setting to be valid. problem, remedy: parts of the English message of `SettingError`.
 
     choices: all valid values, if they can be listed. kind: those of kind "size" or "switch" are in `transformer_config.SIZES` or
     `SWITCHES`.
@@ -126,7 +126,7 @@ class Setting:
         return [] if self.check is None else list(self.check.choices)
 
     def format_value(self, value: Any) -> str:
-        """Return a value as text: a choice by its label in `LABELS`, a switch as on or off, a number unchanged."""
+        """Return a value as text: a choice by its label in `LABELS`, a switch as "on" or "off", 10000.0 as "10000"."""
         if isinstance(value, bool):
             return _("on") if value else _("off")
         return f"{value:g}" if isinstance(value, float) else LABELS.get(self.field, {}).get(value, str(value))

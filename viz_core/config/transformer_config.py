@@ -36,7 +36,9 @@ SIZES, SWITCHES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformerConfig:
-    """The sizes and switches of the model. Derived values that are None are resolved by properties, so `replace` is safe.
+    """The sizes and switches of the model.
+
+    A field that is None stays None, and a property derives its value, so `dataclasses.replace` on another field derives it anew.
 
     Sizes of a side that the architecture lacks (decoder layers of an encoder-only model) are kept and have no effect.
     Raises `SettingError`, a `ValueError` that names the field, the value and the remedy.

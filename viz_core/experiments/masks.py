@@ -23,7 +23,6 @@ from viz_core.stages import stage_of
 MASKED_RUN_STAGES = ("ids.*", "masks.*", "*.weights", "logits", "probs", "loss")
 MaskImplementation = Literal["infinite_fill", "finite_fill", "module_with_weights", "module_without_weights", "fused", "app"]
 MhaLimitation = Literal["qk_width", "rotated", "unscaled"]  # what torch.nn.MultiheadAttention cannot do
-MASK_FIELDS = ("causal", "mask_source_padding", "mask_target_padding", "mask_padded_queries")
 
 
 # ---------------------------------------------------------------- with and without a mask

@@ -291,7 +291,10 @@ TABLES = {"tok_embed": "tok_embedding", "pos_embed": "pos_embedding", "segment_e
 
 
 def _check_stage(run: _Comparison, name: str) -> Tensor | None:
-    """Compute a stage by a torch function from its recorded inputs and compare. None for a stage computed without parameters."""
+    """Compute a stage by a torch function from its recorded inputs, compare, and return torch's result.
+
+    None for a stage that no torch function here computes: ids, masks, sums, and the steps inside attention and norms.
+    """
     stage = run.capture.stage(name)
     if stage.kind in ("ids", "mask"):
         return None

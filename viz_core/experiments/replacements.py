@@ -290,7 +290,7 @@ class _Context:
         return next((kind for kind in wanted if kind in kinds), None)
 
     def _is_said_of_a_noun(self, i: int) -> bool:
-        """Whether an adjective is in the position of one: "the light is on", but not "the cat sat on the mat"."""
+        """Whether word i stands where an adjective can: "on" in "the light is on", but not in "the cat sat on the mat"."""
         return self.after(i) not in DETERMINERS and (self._is_noun(i + 1) or self.before(i) in DETERMINERS | DEGREES)
 
     def _is_noun(self, i: int) -> bool:
@@ -299,7 +299,7 @@ class _Context:
 
     # --- Selectional restrictions ---
     def plausible(self, i: int, old: object, new: object) -> float:
-        """Return 0 for a word that does not suit the context, and more the better it does."""
+        """Return how well a word suits the context in place of word i; 0 if it does not. old, new: entries of the lexicon."""
         if isinstance(old, Noun) and isinstance(new, Noun):
             alike = len(old.classes & new.classes) / max(1, len(old.classes | new.classes))
             return alike if "usual" in new.flags and alike >= MIN_SHARED_CLASSES else 0

@@ -246,7 +246,7 @@ def make_box(parts: DiagramParts, box: str, x: float, y: float, w: float, h: flo
     many = kind == "layer" and w < BOX_WIDTH / 3
     return Box(
         id=box,
-        label=parts.label(box).removeprefix("layer ") if many else parts.label(box),
+        label=box.rpartition(".")[2] if many else parts.label(box),
         sub="" if compact else parts.stage_label(box),
         shape_text="" if kind == "layer" or bare else shape_text(seen),
         axes=() if kind == "layer" or bare else seen.axes,

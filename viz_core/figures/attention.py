@@ -70,7 +70,7 @@ class HeadGrid:
     low: float
     high: float
     diverging: bool
-    tokens: tuple[int, int]  # queries and keys before pooling
+    tokens: tuple[int, int]  # the numbers of queries and of keys before pooling
     blocked_label: str = ""  # legend text of blocked cells; "" is "masked"
     row_strength: np.ndarray | None = None  # [L, H, r] bytes: opacity of each row, 0 … 255
 

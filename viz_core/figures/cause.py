@@ -38,8 +38,11 @@ NO_COUNTERPART = AbsenceReason(_("no partner"), _("no partner in the other sente
 
 
 class EffectMapData(NamedTuple):
-    """The data of one patching map: its stack and part, effects [layers, columns], the predicted word of each patched run, and the
-    column labels."""
+    """The data of one patching map, from `effect_map_data`.
+
+    of_heads: whether the columns are heads. first: the layer of the first row, negative for the embedding. effects [layers,
+    columns]. words: the predicted word of each patched run, row by row. cols: the column labels.
+    """
 
     stack: str
     part: str

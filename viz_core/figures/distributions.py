@@ -14,8 +14,6 @@ from viz_core.figures.shapes import LEGEND_BELOW
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded, with_minus_sign
 
-
-
 RIDGE_HEIGHT = 26  # pixels of a row
 OVERLAP = 1.7  # height of the highest ridge in rows
 MAX_ROWS, SAMPLED_ROWS = 24, 16  # with up to 24 layers all are drawn, with more only 16, so that ridges keep some height

@@ -25,10 +25,11 @@ ROW_HEIGHT, FRAME_HEIGHT = 104, 96  # pixels: one step with its heading; the axi
 def layernorm_figure(steps: LayerNormSteps, feature: int, dark: bool = False) -> go.Figure:
     """Return a figure of one token's values: one row per step of LayerNorm, one bar per feature; `feature` is marked in each.
 
-    x and x − μ share one scale, so that the shift is visible; the other rows share another.
+    The rows before the division share one scale, so that the shift by μ is visible; the other rows share another.
     """
     rows = layernorm_rows(steps)
-    before, after = (_value_range([values for __, values in part]) for part in (rows[:2], rows[2:]))
+    n_before = 1 + steps.norm.subtracts_mean  # rows before the division
+    before, after = (_value_range([values for __, values in part]) for part in (rows[:n_before], rows[n_before:]))
     n, d = len(rows), len(steps.x)
     height = FRAME_HEIGHT + ROW_HEIGHT * n
     plot, gap = height - FRAME_HEIGHT, 0.3  # of a row: space for its heading
@@ -48,7 +49,7 @@ def layernorm_figure(steps: LayerNormSteps, feature: int, dark: bool = False) ->
     for i, (heading, values) in enumerate(rows):
         bottom, top = 1 - (i + 1) / n, 1 - (i + gap) / n
         name = "" if i == 0 else str(i + 1)
-        low, high = before if i < 2 else after
+        low, high = before if i < n_before else after
         layout[f"yaxis{name}"] = {"domain": [bottom, top], "range": [low, high], "nticks": 6, "anchor": "x"}
         layout["annotations"].append({
             "text": heading, "xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": top, "yanchor": "bottom",
@@ -66,19 +67,19 @@ def layernorm_figure(steps: LayerNormSteps, feature: int, dark: bool = False) ->
 def layernorm_rows(steps: LayerNormSteps) -> list[tuple[str, np.ndarray]]:
     """Return (heading with its numbers, values [D]) of each step that the norm has, from the input to the output."""
     gamma, beta, norm = _range_text(steps.gamma), _range_text(steps.beta), steps.norm
-    rows = [
-        (_("x: mean μ = {mean} (dashed), variance σ² = {var}", mean=rounded(steps.mean, 4), var=rounded(steps.var, 4)), steps.x),
-        *([(_("− μ: the mean is now 0"), steps.centered)] if norm.subtracts_mean else []),
-        (
-            _(
-                "÷ √(σ² + ε) = {root}: the variance is now {kept}",
-                root=rounded(steps.denominator, 4),
-                kept=rounded(steps.normalized_var, 6),
-            ),
-            steps.normalized,
-        ),
-        (f"× γ ({gamma})", steps.scaled),
-    ]
+    power, root, kept = rounded(steps.var, 4), rounded(steps.denominator, 4), rounded(steps.normalized_var, 6)
+    if norm.subtracts_mean:
+        rows = [
+            (_("x: mean μ = {mean} (dashed), variance σ² = {var}", mean=rounded(steps.mean, 4), var=power), steps.x),
+            (_("− μ: the mean is now 0"), steps.centered),
+            (_("÷ √(σ² + ε) = {root}: the variance is now {kept}", root=root, kept=kept), steps.normalized),
+        ]
+    else:
+        rows = [
+            (_("x: mean of x² = {power}, mean (dashed) = {mean}", mean=rounded(steps.mean, 4), power=power), steps.x),
+            (_("÷ √(mean of x² + ε) = {root}: the mean of the squares is now {kept}", root=root, kept=kept), steps.normalized),
+        ]
+    rows.append((f"× γ ({gamma})", steps.scaled))
     return [*rows, (_("+ β ({beta}): the output", beta=beta), steps.out)] if norm.has_shift else rows
 
 

@@ -50,7 +50,10 @@ def block_reason_panel(capture: Capture, kind: AttentionKind, item: int, title: 
 
 
 def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
-    """Return a panel [T, S] of which masks allow a cell. a, b: aligned reason panels; cells: from `compare_masks`."""
+    """Return a panel [T, S] that shows which of two masks allow each cell.
+
+    a, b: aligned reason panels; cells: from `compare_masks`.
+    """
     return panel(
         _("A − B: which cells differ"), cells, merge_labels(a.rows, b.rows), merge_labels(a.cols, b.cols), row_axis=b.row_axis,
         col_axis=b.col_axis, kind="classes", class_names=tuple(AGREEMENT_TITLES), masked=cells == NEITHER,

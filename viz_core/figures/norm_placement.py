@@ -52,7 +52,7 @@ HEIGHT, LEGEND_LINE_HEIGHT = 440, 24  # pixels: a figure with a short legend; ea
 
 
 def _figure(traces: Sequence[dict[str, Any]], title: str, x: dict[str, Any], y: dict[str, Any], dark: bool) -> go.Figure:
-    """Return a scatter figure with its legend at the lower edge, as high as its entries need. x, y: axes, with "title" as text."""
+    """Return a scatter figure with its legend at the lower edge; its height grows with the entries. x, y: axes, "title" as text."""
     xaxis, yaxis = ({k: v for k, v in axis.items() if k != "title"} for axis in (x, y))
     return scatter_figure(
         traces,

@@ -199,7 +199,7 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
     n_rows, n_cols = values.shape
     high, wide = _block_size(values.shape, max_rows, max_cols)
 
-    # The bits of a float32 without the sign sort as its absolute values, infinity after all numbers and NaN after that.
+    # Without the sign, the bits of float32 numbers are in the order of their absolute values, then infinity, then NaN.
     rank = (np.abs(values).view(np.uint32) & 0x7FFFFFFF) + 2
     rank[np.isnan(values)] = 0xFFFFFFFF  # all NaNs rank equally
     if masked is not None:

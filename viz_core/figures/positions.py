@@ -30,7 +30,7 @@ MEASURED_MARKERS: tuple[Marker, ...] = (
 )  # markers of the measured curves, distinguishable where they coincide
 LOG_AXIS_MARGIN = 10**0.5  # factor by which a log axis extends beyond its data
 MAX_LINE_POINTS = 1000  # points of a line at most: about one per pixel
-MAX_DASHED_TURNS = 100  # turns of a curve at most that a dashed line can show
+MAX_DASHED_TURNS = 100  # a curve with more periods is drawn as a thin solid line, since dashes would hide it
 
 
 def pair_colour(dims: Sequence[int], dim: int) -> str:
@@ -90,7 +90,7 @@ def _line_style(dim: int, curve: np.ndarray) -> dict[str, Any]:
 
 
 def term_formula(terms: Sequence[SinusoidalTerm], d_model: int, base: float) -> str:
-    """Return LaTeX: the formula of the document, and below it each marked cell with its pos and i.
+    """Return LaTeX: the formula of the sinusoidal encoding, and below it each marked cell with its pos and i.
 
     The angle φᵢ of a pair is written once, above its two cells. Lines are short enough for a phone.
     """
@@ -152,7 +152,10 @@ def _short_number(x: float) -> str:
 
 
 def wavelength_chart(wavelength: np.ndarray, base: float, n_steps: int, span_name: str) -> CurveChart:
-    """Return a chart of wavelength over dimension on a log axis; dimensions that turn more than once in `n_steps` are marked."""
+    """Return a chart of wavelength over dimension on a log axis; dimensions with more than one period in `n_steps` are marked.
+
+    n_steps, span_name: the number of steps of the text that the wavelengths are compared with, and its name; 0 for no such line.
+    """
     x = np.arange(len(wavelength))
     fast, many = wavelength < n_steps, len(wavelength) > MAX_MARKERS
     found: tuple[tuple[np.ndarray, str, str, Marker], ...] = (

@@ -23,7 +23,8 @@ class CacheTrace:
     """The cache after decoding a text token by token, compared with decoding without it; arrays are read-only.
 
     keys [L, H, t, K], values [L, H, t, V]: of self-attention after the last token; a step adds one row to each head of each layer
-    and leaves the earlier rows. logit_differences [t]: the largest absolute difference of the logits with and without the cache.
+    and does not change the earlier ones. logit_differences [t]: the largest absolute difference of the logits of each step with and
+    without the cache.
     """
 
     keys: np.ndarray

@@ -36,7 +36,7 @@ def can_decode_fast(config: TransformerConfig, start: Tensor, source: Tensor | N
 
 
 class FastDecoder:
-    """The state of a decoder after a prefix of B texts, for the choice of the next tokens. Unlike a `KVCache`, a step changes it.
+    """The state of a decoder after a prefix of B texts, to choose the next tokens. A step changes it, unlike a `KVCache`.
 
     source [B, S]: the ids of the encoder. max_length: the number N of tokens for which keys and values have room. See
     `can_decode_fast`. Dropout has to be off.

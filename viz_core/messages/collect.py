@@ -20,9 +20,10 @@ SCRIPT_CALL = re.compile(r"(?<![\w.$])(_|plural)\(\s*(?:(\"(?:[^\"\\]|\\.)*\")(?
 
 @dataclass(frozen=True, slots=True)
 class MessageParameters:
-    """The parameters of a function or dataclass: all names in order, and for each name with messages their indices in its tuple.
+    """The parameters of a function or dataclass that takes messages.
 
-    The index -1 stands for a parameter that is itself a message.
+    names: all parameters, in order. positions: for each parameter that takes messages, the indices of the messages in its value, a
+    tuple; (-1,) if its value is itself a message.
     """
 
     names: tuple[str, ...]

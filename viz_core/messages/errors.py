@@ -21,7 +21,7 @@ class UserError(ValueError):
         return partial(type(self), str(self), self.code, **self.values), ()
 
     def without_traceback(self) -> Self:
-        """Remove the traceback, context and cause, whose frames hold models and arrays, and return the error. For caching."""
+        """Remove the traceback, context and cause, whose frames hold models and arrays, and return the error, to cache it."""
         self.__traceback__ = self.__context__ = self.__cause__ = None
         return self
 

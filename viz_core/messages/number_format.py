@@ -21,7 +21,7 @@ def rounded(x: float, digits: int = 5) -> str:
 
 
 def brief(x: float) -> str:
-    """Format with four digits, below 0.01 with three significant ones, whole numbers without decimals: 0.4312, 0.00171, 128."""
+    """Format with four digits, or three below 0.01 and from 10⁵; whole numbers below 10⁶ without decimals: 0.4312, 0.00171, 128."""
     if non_finite(x):
         return non_finite(x)
     size = abs(x)

@@ -39,7 +39,7 @@ class LayerNorm(nn.Module):
         return tap("out", self.weight * normalized + self.bias)  # [B, T, D]
 
 
-NORM_MODULES: dict[str, Callable[[int, float], nn.Module]] = {"layer": LayerNorm}  # by name in `NORMS`: of d_model and ε
+NORM_MODULES: dict[str, Callable[[int, float], nn.Module]] = {"layer": LayerNorm}  # by name in `NORMS`; arguments: d_model, ε
 
 
 def norm_module(config: TransformerConfig) -> nn.Module:

@@ -68,7 +68,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
 
 
 def alibi_bias(n_heads: int, length: int, device: torch.device | None = None, start_pos: int = 0) -> Tensor:
-    """Return ALiBi's bias -m_h · |t - s|, [1, H, T, S]: that of the paper under a causal mask, an extension without one.
+    """Return ALiBi's bias -m_h · |t - s|, [1, H, T, S]: the paper's bias under a causal mask; without one it is an extension.
 
     Keys s go from 0 to length - 1, queries t from `start_pos` to length - 1.
     """

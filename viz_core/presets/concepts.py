@@ -85,7 +85,7 @@ CONCEPTS: tuple[Concept, ...] = (
                   "id_outside",
                   tokenizer="ids", source="2 45 1000", target="5 9 100")),
     Concept("000", "120 tokens do not fit max_length 100",
-            _link("home", "The position table has 100 rows. Delete some words, or set Positions to rope, and the model runs.",
+            _link("home", "The position table has 100 rows. Delete some words, or set Positions to RoPE, and the model runs.",
                   "max_len", max_len="100", source=" ".join(["word"] * 120))),
     Concept("000", "Embedding lookup: ids [[2, 45, 78], [5, 9, 100]] become vectors (2, 3, 256)",
             _link("step_by_step", "Two sentences of three ids, a row of 256 numbers for each: the shape reads B = 2, T = 3, D = 256.",

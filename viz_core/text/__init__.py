@@ -2,6 +2,7 @@
 
     splitting            words and characters (grapheme clusters)
     tokenizer            the protocol of all tokenizers; the tokenizer of untrained models
+    word_list            the words of untrained models
     vocabulary           the tokenizer of a trained model, with slots for words outside its vocabulary
     word_segmentation    multi-piece words of a vocabulary
     spelling             suggestions for misspelt words

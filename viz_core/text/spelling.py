@@ -25,7 +25,7 @@ import numpy as np
 from viz_core.text.function_words import FUNCTION_WORDS
 from viz_core.text.splitting import cluster_kind
 
-MAX_SUGGESTIONS = 3  # number of suggestions
+MAX_SUGGESTIONS = 3  # for one word
 LETTER_MISSING, LETTER_WRONG, TWO_EDITS = 5, 6, 8  # the number of letters from which each edit is allowed
 _ENDINGS = ("s", "es", "ed", "d", "ing", "ly")
 

@@ -143,8 +143,8 @@ class UntrainedTokenizer:
                                vocab_size=self.vocab_size))
         if not 0 <= self.pad_id < self.vocab_size:
             raise ValueError(
-                _("pad_id is {pad_id}, outside the vocabulary; choose 0 to {vocab_size}, or a vocab_size of more than "
-                  "{vocab_size_2}.", pad_id=self.pad_id, vocab_size=self.vocab_size - 1, vocab_size_2=self.vocab_size)
+                _("pad_id is {pad_id}, outside the vocabulary of {vocab_size}; choose 0 to {last}.",
+                  pad_id=self.pad_id, vocab_size=self.vocab_size, last=self.vocab_size - 1)
             )
 
     @property

@@ -73,7 +73,10 @@ def _split_into_pieces(text: str) -> Iterator[Piece]:
 
 
 def _split_multi_piece(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
-    """Yield a word of several pieces as one; split it if all its pieces are known, or all words between its hyphens."""
+    """Yield a matched text as one piece, or split if it is unknown and all its parts are known. A final 's is a piece of its own.
+
+    The parts are those of `split_runs`, or the words between hyphens.
+    """
     ending = "" if known(text) or not known(POSSESSIVE) or not (of := _ENDING.search(text)) else of[0]
     whole = text.removesuffix(ending)
     pieces = split_runs(whole)

@@ -1,6 +1,7 @@
 """Data-parallel training in several processes: each computes some rows of every batch, and the gradients are summed.
 
-An optimizer that is expensive for each matrix is shared too: each process updates some of the matrices, and they exchange them.
+The work of an optimizer that is expensive for each matrix is shared too: each process updates some of the matrices, and the
+processes exchange the results.
 
 On two cores this is nearly twice as fast as one process, while a second thread in one process gains only a sixth: most operations
 of a small model are too short to be split.

@@ -60,7 +60,7 @@ def load_error(name: str) -> str:
 
 
 def shipped_names() -> tuple[str, ...]:
-    """Return the names of the index of shipped checkpoints, also of one whose files are missing."""
+    """Return the names in the index of shipped checkpoints, including those whose files are missing."""
     return tuple((SHIPPED_FOLDER / INDEX_FILE).read_text(encoding="utf-8").split())
 
 

@@ -50,7 +50,7 @@ def inspect_checkpoint(config_file: FileVersion, shards: Shards) -> CheckpointCo
 def read_layout(raw: RawConfig) -> tuple[Layout, TransformerConfig]:
     """Return the layout and the config that config.json describes."""
     if "model_type" not in raw:
-        raise ValueError(_("{config} has no model_type; this model can be {layouts}, so add the one that it is",
+        raise ValueError(_("{config} has no model_type; add the one that fits, of {layouts}",
                            config=CONFIG, layouts=", ".join(LAYOUTS)))
     kind = raw["model_type"]
     if not isinstance(kind, str) or kind not in LAYOUTS:

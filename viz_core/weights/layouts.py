@@ -128,7 +128,7 @@ def as_json(value: Any) -> str:
 
 
 def is_int(value: Any) -> TypeGuard[int]:
-    """Return whether a value is a whole number; True and False are none."""
+    """Return whether a value is a whole number; True and False are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

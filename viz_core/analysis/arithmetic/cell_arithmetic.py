@@ -65,9 +65,10 @@ class CellArithmetic:
 
     @property
     def agrees(self) -> bool:
-        """Whether the operations give the recorded value within TOLERANCE of the largest number involved, which float32 rounds.
+        """Whether the operations give the recorded value, up to float32 rounding.
 
-        False where an editing tap has replaced the cell.
+        The difference may be TOLERANCE times the largest absolute value involved, or TOLERANCE if that is below 1. False where an
+        editing tap has replaced the cell.
         """
         if math.isnan(self.value) or math.isinf(self.value):
             return repr(self.value) == repr(self.recomputed)

@@ -38,7 +38,7 @@ FAMILY_SEPARATOR = ", family "  # appended to processor names, which alone can b
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the numbers depend on besides the recipe.
+    """The machine of a measurement: what the numbers depend on besides the recipe, and the number of cores.
 
     vectors: the vector instructions that torch uses, such as "AVX512". cores: of the machine; each run used one.
     """

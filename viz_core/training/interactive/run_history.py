@@ -241,8 +241,8 @@ def _load_series(series: MetricSeries, stored: Mapping[str, list]) -> None:
 
 
 def train(recipe: Recipe, steps: int | None = None, device: str = "cpu") -> RunHistory:
-    """Train in this process, all steps or the first `steps`, and return the history: the same numbers as any run of the recipe on
-    such a device.
+    """Train in this process, all steps or the first `steps`, and return the history. Its numbers are those of every run of the
+    recipe on this kind of device.
 
     The last step taken always has a snapshot.
     """

@@ -28,7 +28,7 @@ MIN_BYTES_PER_PARAMETER = 8  # bytes per parameter of a stopped run: its weights
 
 
 class JobQueue:
-    """The jobs and the queue. Every method takes the lock; code that changes a returned job has to hold the lock."""
+    """The jobs and the queue. Public methods take the lock; code that changes a returned job has to hold it."""
 
     def __init__(self, max_bytes: int = MAX_JOB_BYTES) -> None:
         self.lock = threading.RLock()

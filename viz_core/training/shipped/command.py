@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def write_index(folder: Path) -> None:
-    """Write the names of all plans in their order, as the list of models in the app has them."""
+    """Write the names of all plans to index.txt, in the order in which the app lists the models."""
     (folder / INDEX_FILE).write_text("".join(f"{name}\n" for name in PLANS), encoding="utf-8")
 
 

@@ -146,8 +146,9 @@ class SentenceTask:
         return ()
 
     def read_words(self, p: Parameters, architecture: Architecture, words: Sequence[str], max_tokens: int) -> TaskInput:
-        """Return the words that the vocabulary knows. To continue or restore a sentence, the visitor's sentence is the answer.
+        """Return a visitor's sentence as task input, with the words that the vocabulary knows.
 
+        To continue or restore a sentence, the visitor's sentence is the answer.
         A translation starts with <bos> alone, and the model generates it. The words to fill in are those typed as "<mask>", or
         every third word if none was.
         """

@@ -158,7 +158,10 @@ class SymbolTransform:
 def sentence_from_batch(
     ids: dict[str, np.ndarray], user_words: Mapping[int, str], vocabulary: dict[Side, Vocabulary], left_out: tuple[str, ...]
 ) -> TaskInput:
-    """Return the sides of a batch of one row with the tokens to display."""
+    """Return a batch of one row as task input, with the tokens to display.
+
+    ids: the sides of the vocabulary, "labels", and, where answers are expected at other positions than the labels, "asked".
+    """
     sides, right = {side: ids[side] for side in vocabulary}, ids["labels"][0]
     tokens = {side: display_words(x, user_words, vocabulary[side]) for side, x in sides.items()}
     asked = ids.get("asked", right[None])[0] != PAD
