@@ -29,6 +29,7 @@ from viz_core.experiments.effect_maps import EffectMaps, effect_maps
 from viz_core.experiments.patched_run import patched_run
 from viz_core.experiments.patching import Question, Site, grid_patch_sets, patching_tap, run_clean_and_corrupted
 from viz_core.run import build, prepare, trace
+from viz_core.ui.components.export import EXPORTS_KEY
 from viz_core.ui.pages.cause import measuring, patching
 from viz_core.ui.pages.cause.patching import _PatchOnClick
 from viz_core.ui.pages.cause.run_pair import with_a_and_b
@@ -130,8 +131,8 @@ def test_a_click_keeps_the_run_that_gives_and_patches_the_other(open_at: Open, d
 def test_the_headline_says_how_much_the_largest_effect_is(
     open_at: Open, monkeypatch: pytest.MonkeyPatch, scale: float, seed: str, said: str,
 ) -> None:
-    def scaled(*args: Any) -> EffectMaps:
-        found = effect_maps(*args)
+    def scaled(*args: Any, **kwargs: Any) -> EffectMaps:
+        found = effect_maps(*args, **kwargs)
         return replace(found, maps=tuple(replace(each, effects=each.effects * scale) for each in found.maps))
 
     longer = CHANGED | {"source": "the cat was so very tired", "seed": seed}
@@ -388,6 +389,9 @@ def test_both_runs_read_the_same_target_ids(open_at: Open) -> None:
     assert "Both runs have read the same target" in words(at)
     (decoder,) = (p for h in canvas_headers(at) for p in h.get("panels", ()) if p["title"].startswith("Decoder"))
     assert decoder["cols"] and not any("|" in token for token in decoder["cols"]), decoder["cols"]
+    saved = at.session_state[EXPORTS_KEY][1]["cause_maps"].frame()
+    tokens = saved[saved["panel"] == decoder["title"]]["column_label"]
+    assert list(dict.fromkeys(tokens)) == decoder["cols"]
 
 
 def test_a_word_is_changed_and_not_a_mark_and_the_rest_stays() -> None:

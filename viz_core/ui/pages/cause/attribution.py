@@ -1,7 +1,6 @@
 """The section Attribution: one logit, or the difference of two, as the sum of the direct contributions of all components."""
 
-from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -11,13 +10,14 @@ from viz_core.figures.cause import CONTRIBUTION_NAMES, attribution_figure, contr
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.messages.number_format import rounded
+from viz_core.ui.components.calls import Call, Expression, ScreenOnly
 from viz_core.ui.components.glosses import quoted_glossed_token
 from viz_core.ui.escape import escaped, token_code_span
-from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.question_form import answer_word, question_controls
 from viz_core.ui.pages.cause.run_pair import RunPair, run_control
 from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
 from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, show_hint, url_param
+from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.runs.two_runs import patch_description
 from viz_core.ui.shell.setup import error_message
 
@@ -27,19 +27,17 @@ MAX_ROWS = 12  # of the table, largest first
 
 def attribution_section(pair: RunPair, question: Question) -> None:
     """Draw the contributions as bars, compare their sum with the logit, and list the largest ones in a table."""
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
     run, item, is_single, at = pair.explained_run(), pair.item, url_param("cause_alone"), pair.explained_position(question.position)
-    capture = run.capture
-    assert capture is not None
     other = None if is_single else question.other
     try:
         if at is None:
             raise UserError(
                 "the changed run has no token at the position of the question.", "patch_place", at=question.position + 1
             )
-        found = cached_result("attribution", (run.run_key(), item, question.word, other, at),
-                              lambda: attribute_logit(capture, run.parameter, at, question.word, other, item))
+        inputs = pair.inputs(run)
+        call = Call(attribute_logit, inputs.capture, inputs.parameters, at, question.word, other, item).named("found")
+        attributed = cached(call, "attribution", (run.run_key(), item, question.word, other, at))
+        found = attributed.value()
     except ValueError as problem:
         st.info(escaped(error_message(problem)))
         _controls(pair, question)  # so that the question can be corrected
@@ -50,11 +48,9 @@ def attribution_section(pair: RunPair, question: Question) -> None:
     with main_figure():
         title = _("Logit of {word}", word=quoted_glossed_token(word)) if is_single else _(
             "Logit of {word} minus logit of {other}", word=quoted_glossed_token(word), other=quoted_glossed_token(against))
-        chart(attribution_figure(found, title, is_dark()), "cause_shares", fill=True,
-              code=lambda: snippets.attribution_bars(run, item, at, question.word, other, title))
+        chart(Call(attribution_figure, attributed, title, dark=ScreenOnly(is_dark())), "cause_shares", fill=True)
     _controls(pair, question)
-    code = partial(snippets.attribution_table, run, item, at, question.word, other, MAX_ROWS)
-    _sum_check(run, found, code, patch_description(pair.donor(), url_param("patch"), pair.item) if patched else "")
+    _sum_check(run, attributed, patch_description(pair.donor(), url_param("patch"), pair.item) if patched else "")
 
 
 def _controls(pair: RunPair, question: Question) -> None:
@@ -64,8 +60,9 @@ def _controls(pair: RunPair, question: Question) -> None:
         question_controls(pair, question)
 
 
-def _sum_check(run: PageContext, found: Attribution, code: Callable[[], str], patched_place: str) -> None:
+def _sum_check(run: PageContext, attributed: Expression[Attribution], patched_place: str) -> None:
     """Compare the sum with the logit, say what it holds fixed, and list the largest parts. patched_place: the patched value."""
+    found = attributed.value()
     text = _("The sum of all parts is **{sum}**; the run’s own number is **{logit}**.", sum=rounded(found.total, 6),
              logit=rounded(found.logit, 6))
     remainder = rounded(found.remainder, 2 if found.adds_up else 3)
@@ -78,16 +75,14 @@ def _sum_check(run: PageContext, found: Attribution, code: Callable[[], str], pa
         text += " " + _("The remainder, {remainder}, is more than a thousandth of the largest part.", remainder=remainder)
     st.markdown(text)
     st.caption(_fixed_norms_text(run))
-    from viz_core import tables
-
-    frame = tables.attribution(found).sort_values("value", key=abs, ascending=False, kind="stable").head(MAX_ROWS)
+    parts = Call[Any]("viz_core.tables.attribution", attributed)
+    largest = parts.method("sort_values", "value", key=abs, ascending=False, kind="stable").method("head", MAX_ROWS)
     data_table(
-        frame,
+        largest.method("reset_index", drop=True),
         "cause_parts_table",
         {"name": _("largest parts"), "value": number_column(_("share of the logit"))},
         _("The largest parts of the logit"),
-        code=code,
-        replaced_columns={"name": [contribution_name(found.contributions[i]) for i in frame.index]},
+        replaced_columns={"name": [contribution_name(found.contributions[i]) for i in largest.value().index]},
     )
 
 

@@ -1,6 +1,6 @@
 """The section Attention and effect: each head's weight on a key against the effect of patching or ablating that head."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from math import isnan
 from typing import Any
 
@@ -25,10 +25,10 @@ from viz_core.figures.cause import HeadScatterData, head_effects_figure
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import Vocabulary, display_token, in_quotes, shorten
+from viz_core.ui.components.calls import Call, Expression, ScreenOnly, evaluated
 from viz_core.ui.components.glosses import glossed_label, quoted_glossed_token
 from viz_core.ui.escape import escaped, token_code_span
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
-from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.measuring import cache_key, clean_corrupted_runs, estimate_seconds, measure_on_request
 from viz_core.ui.pages.cause.question_form import question_controls
 from viz_core.ui.pages.cause.run_pair import RunPair
@@ -78,28 +78,26 @@ def head_effects_section(pair: RunPair, question: Question) -> None:
     key = clamped_url_param("cause_key", _("Key"), len(tokens) - 1, -1)
     key = proposed if key < 0 else key
     runs = 3 * n_heads(pair.clean.config, stack, attention)
-    found = measure_on_request("head effects", (cache_key(pair, question), kind, key), runs, estimate_seconds(pair, runs),
-                               lambda report: head_effects(clean_corrupted_runs(pair, question), None, stack, attention, key))
-    if found is not None:
+    call = Call(head_effects, clean_corrupted_runs(pair, question), None, stack, attention, key).named("found")
+    measured = measure_on_request("head effects", (cache_key(pair, question), kind, key), runs, estimate_seconds(pair, runs), call,
+                                  has_progress=False)
+    found = evaluated(measured)
+    if measured is not None and found is not None:
         show_hint(_hint_text(found, kind, measure, tokens[key], _query_token(pair, question, kind)))
         with main_figure():
             texts = (_weight_axis_title(pair, question, kind, quoted_glossed_token(tokens[key])), MEASURE_AXES[measure],
                      _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]))
-            chart(
-                head_effects_figure(HeadScatterData(KIND_TITLES[kind], found.weight, found.effect(measure)), *texts, is_dark()),
-                "cause_heads",
-                fill=True,
-                code=lambda: snippets.head_effects_plot(pair, question, stack, attention, key, measure, KIND_TITLES[kind], *texts),
-            )
+            heads = Call(HeadScatterData, KIND_TITLES[kind], measured.attribute("weight"), measured.method("effect", measure))
+            chart(Call(head_effects_figure, heads, *texts, dark=ScreenOnly(is_dark())), "cause_heads", fill=True)
     with controls_row():
         _controls(tokens, proposed, available, kind)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         question_controls(pair, question)
-    if found is not None:
+    if measured is not None and found is not None:
         _correlations_line(found)
         if kind == "cross":
             _grammar_correlations(pair)
-        _head_table(found, lambda: snippets.head_effects_table(pair, question, stack, attention, key))
+        _head_table(measured)
 
 
 def _n_keys_and_proposed(pair: RunPair, question: Question, kind: AttentionKind) -> tuple[int, int]:
@@ -108,7 +106,7 @@ def _n_keys_and_proposed(pair: RunPair, question: Question, kind: AttentionKind)
     The default is the key with the largest weight from the best-aligned head, if training measured one; else the replaced word,
     or key 0. Raises `UserError` if the runs cannot be compared.
     """
-    contrast, (stack, attention) = clean_corrupted_runs(pair, question), STACK_AND_ATTENTION[kind]
+    contrast, (stack, attention) = clean_corrupted_runs(pair, question).value(), STACK_AND_ATTENTION[kind]
     length = contrast.clean.ids[key_side(stack, attention)].shape[1]
     card = pair.clean.setup.card
     aligned = None if card is None or kind != "cross" else card.alignment_head
@@ -181,17 +179,15 @@ def _correlations_line(found: HeadEffects) -> None:
                       "later uses it.", named=escaped("; ".join(named))))
 
 
-def _head_table(found: HeadEffects, code: Callable[[], str]) -> None:
+def _head_table(found: Expression[HeadEffects]) -> None:
     """Draw a table with one row for each head, sorted by weight."""
-    from viz_core import tables
-
     columns: dict[str, Any] = {
         "layer": _("layer"), "head": _("head"), "weight": number_column(_("weight"), 3), "weight_rank": _("rank by weight"),
     }
     for name, title in MEASURE_LABELS.items():
         columns |= {name: number_column(title, 3), f"{name}_rank": _("rank of {measure}", measure=title)}
-    data_table(tables.head_effects(found).sort_values("weight_rank", kind="stable"), "cause_heads_table", columns,
-               _("Each head’s weight and effects"), code=code)
+    rows = Call[Any]("viz_core.tables.head_effects", found).method("sort_values", "weight_rank", kind="stable", ignore_index=True)
+    data_table(rows, "cause_heads_table", columns, _("Each head’s weight and effects"))
 
 
 # ---------------------------------------------------------------- many sentences
@@ -209,9 +205,9 @@ def _grammar_correlations(pair: RunPair) -> None:
                     n=N_GRAMMAR_SENTENCES, seconds=SECONDS_PER_SENTENCE * N_GRAMMAR_SENTENCES),
                   key="cause_over", on_click=_request_grammar, args=(model,))
         return
-    many: SentenceEffects | None = measure_on_request(
-        "grammar effects", model, N_GRAMMAR_SENTENCES, SECONDS_PER_SENTENCE * N_GRAMMAR_SENTENCES,
-        lambda report: measure_sentences(clean.model(), words, N_GRAMMAR_SENTENCES, progress=report))
+    call: Call[SentenceEffects] = Call(measure_sentences, clean.model(), words, N_GRAMMAR_SENTENCES)
+    many = evaluated(measure_on_request("grammar effects", model, N_GRAMMAR_SENTENCES, SECONDS_PER_SENTENCE * N_GRAMMAR_SENTENCES,
+                                        call))
     if many is not None:
         named = [f"{MEASURE_LABELS[measure]} {rounded(rho, 2)}" for measure, rho in many.mean.correlations.items()]
         st.markdown(_("Over {n} held-out sentences of the grammar, each with one word replaced and the weight taken on the true "

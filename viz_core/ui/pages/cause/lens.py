@@ -1,6 +1,6 @@
 """The section Logit lens: the prediction of each layer at each position."""
 
-from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -10,14 +10,15 @@ from viz_core.experiments.question import Question
 from viz_core.figures.cause import lens_panel
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import percent
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.escape import escaped, token_code_span
-from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.question_form import answer_word
 from viz_core.ui.pages.cause.run_pair import RunPair, run_control
 from viz_core.ui.shared.elements import data_table, linked_heatmaps, number_column
 from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, show_hint, url_param
+from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.setup import error_message
 
 RAIL_WIDTH = 230
@@ -26,30 +27,28 @@ LENS_COLOURS = {"chance": _("Probability"), "rank": _("Rank")}
 
 def lens_section(pair: RunPair, question: Question) -> None:
     """Draw the layers × positions matrix, and the most likely words of the picked cell."""
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
     run, item, at = pair.explained_run(), pair.item, pair.explained_position(question.position)
     capture = run.capture
     assert capture is not None
+    inputs, side = pair.inputs(run), run.config.output_side
+    length = len(capture.ids(side, item))
+    whole = cached(Call(logit_lens, inputs.capture, inputs.parameters, item), "lens", (run.run_key(), item))
+    lens: Expression[LogitLens] = whole.method("truncated", length).named("found")
     try:
-        found = cached_result("lens", (run.run_key(), item), lambda: logit_lens(capture, run.parameter, item))
+        found = lens.value()
     except ValueError as problem:
         st.info(escaped(error_message(problem)))
         return
-    side = run.config.output_side
-    length = len(capture.ids(side, item))
-    found = found.truncated(length)
     at = length - 1 if at is None else min(at, length - 1)  # without a counterpart, the last token
     show_hint(_hint_text(run, item, found, at))
     place, rail = figure_and_rail(RAIL_WIDTH)
     with place:
-        tokens, by_rank = capture.tokens(side)[item][:length], url_param("cause_lens") == "rank"
-        drawn = lens_panel(found, tokens, partial(answer_word, run, item=item), by_rank)
-        pick = linked_heatmaps([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True,
-                               code=lambda: snippets.lens(run, item, length, by_rank))
+        tokens, word = inputs.capture.method("tokens", side)[item][:length], inputs.token_names(side, item)
+        drawn = Call(lens_panel, lens, tokens, word, show_rank=url_param("cause_lens") == "rank")
+        pick = linked_heatmaps([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True)
     with rail:
         if pick is not None:
-            _cell_words(run, item, found, pick, length)
+            _cell_words(run, item, found, pick, Call("viz_core.tables.lens", lens, word, (pick.row, pick.col)))
     with controls_row():
         run_control()
         st.markdown(_("Colour:"), width="content")
@@ -86,16 +85,13 @@ def _hint_text(run: PageContext, item: int, found: LogitLens, position: int) -> 
              before=token_code_span(answer_word(run, int(found.top_ids[stage, position, 0]), item)))
 
 
-def _cell_words(run: PageContext, item: int, found: LogitLens, picked_cell: Pick, length: int) -> None:
-    """Draw the most likely words of one cell, with the rank and the probability of the final word."""
-    from viz_core import tables
-
+def _cell_words(run: PageContext, item: int, found: LogitLens, picked_cell: Pick, table: Call[Any]) -> None:
+    """Draw the most likely words of one cell, `table`, with the rank and the probability of the final word."""
     where = _("the embedding") if picked_cell.row == 0 else _("layer {layer}", layer=picked_cell.row - 1)
     st.markdown(_("**The likeliest words at the output of {where}:**", where=where))
-    frame = tables.lens(found, lambda id: answer_word(run, id, item), (picked_cell.row, picked_cell.col))
-    data_table(frame, "cause_lens_words", {"word": _("word"), "probability": number_column(_("probability"))},
-               _("The likeliest words of the picked cell"), replaced_columns={"word": list(map(glossed_token, frame["word"]))},
-               code=lambda: snippets.lens_words(run, item, length, (picked_cell.row, picked_cell.col)))
+    data_table(table, "cause_lens_words", {"word": _("word"), "probability": number_column(_("probability"))},
+               _("The likeliest words of the picked cell"),
+               replaced_columns={"word": list(map(glossed_token, table.value()["word"]))})
     st.caption(
         _(
             "The final word {word} has rank {rank:,} here, with probability {chance}; rank 0 is the likeliest.",

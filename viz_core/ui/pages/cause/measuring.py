@@ -1,16 +1,18 @@
 """Measurements of many patched runs: cached for all sessions, with a progress bar, and only after a click if they take long."""
 
-from collections.abc import Callable, Hashable
-from typing import TypeVar
+from collections.abc import Hashable
+from typing import Any, TypeVar
 
 import streamlit as st
 
-from viz_core.experiments import patching
+from viz_core.experiments.patching import CleanCorruptedRuns, runs_of_captures
 from viz_core.experiments.question import Question
 from viz_core.messages import translate as _
+from viz_core.ui.components.calls import Call, ScreenOnly
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.cause.run_pair import RunPair
 from viz_core.ui.shell import mark_activity
+from viz_core.ui.shell.export.cached_call import CachedCall, cached
 from viz_core.ui.shell.setup import error_message
 
 T = TypeVar("T")
@@ -21,14 +23,14 @@ REQUEST_KEY = "cause_asked"  # key in the session state: the measurement that wa
 
 
 def measure_on_request(
-    kind: str, key: Hashable, runs: int, seconds: float, make: Callable[[Callable[[float], None]], T]
-) -> T | None:
-    """Return the cached result of a measurement; None if it fails, after the reason, or if it is long and not yet requested.
+    kind: str, key: Hashable, runs: int, seconds: float, call: Call[T], has_progress: bool = True
+) -> CachedCall[T] | None:
+    """Return a measurement with its value; None if it fails, after the reason, or if it is long and not yet requested.
 
-    runs: the number of patched runs. seconds: their estimated time. make: measures; it calls its argument with the share that
-    is done, 0 to 1.
+    runs: the number of patched runs. seconds: their estimated time. has_progress: whether the function of the call has an argument
+    `progress`, which it calls with the share that is done, 0 to 1.
     """
-    from viz_core.ui.shell.caching.server_cache import CacheNamespace, cached_result
+    from viz_core.ui.shell.caching.server_cache import CacheNamespace
 
     shelf: CacheNamespace[T] = CacheNamespace(f"result {kind}")
     stored = key in shelf
@@ -42,14 +44,15 @@ def measure_on_request(
         if place is not None:
             place.progress(min(1.0, share), _("{n:,} patched runs", n=runs))
 
+    progress = {"progress": ScreenOnly[Any](report)} if has_progress else {}
     try:
-        found = cached_result(kind, key, lambda: make(report), seconds, 16 * runs)
+        found = cached(Call(call.function, *call.args, **call.kwargs, **progress), kind, key, seconds, 16 * runs).value()
     except ValueError as problem:
         st.info(escaped(error_message(problem)))
         return None
     if place is not None:
         place.empty()
-    return found
+    return cached(call, kind, key, seconds, 16 * runs).having(found)
 
 
 def _request(request: Hashable) -> None:
@@ -69,8 +72,7 @@ def cache_key(pair: RunPair, question: Question) -> Hashable:
     return pair.clean.run_key(), pair.corrupted.run_key(), pair.item, question
 
 
-def clean_corrupted_runs(pair: RunPair, question: Question) -> patching.CleanCorruptedRuns:
-    """Return both runs again, one sentence each and without padding. Raises `UserError` if they cannot be compared."""
-    clean, corrupted = pair.clean.capture, pair.corrupted.capture
-    assert clean is not None and corrupted is not None
-    return patching.runs_of_captures(pair.clean.model(), clean, corrupted, question, pair.item)
+def clean_corrupted_runs(pair: RunPair, question: Question) -> Call[CleanCorruptedRuns]:
+    """Return both runs again, one sentence each and without padding. Its value raises `UserError` if they cannot be compared."""
+    clean, corrupted = pair.inputs(pair.clean, "clean"), pair.inputs(pair.corrupted, "changed")
+    return Call(runs_of_captures, clean.model, clean.capture, corrupted.capture, question, pair.item).named("contrast")

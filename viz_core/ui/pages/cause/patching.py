@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -15,9 +14,9 @@ from viz_core.figures.cause import effect_map_data, effect_panels
 from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
+from viz_core.ui.components.calls import Call, Expression, evaluated
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code_span
-from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.measuring import cache_key, clean_corrupted_runs, estimate_seconds, measure_on_request
 from viz_core.ui.pages.cause.question_form import answer_word, question_controls
 from viz_core.ui.pages.cause.run_pair import PatchTarget, RunPair, set_a_and_b, swap_direction
@@ -49,14 +48,15 @@ def patching_section(pair: RunPair, question: Question) -> None:
     if alike:  # known before the measurement
         st.markdown(written)
         written = ""
-    found = _effect_maps(pair, question, direction)
-    if found is None:
+    measured = _effect_maps(pair, question, direction)
+    found = evaluated(measured)
+    if measured is None or found is None:
         st.markdown(written)
     else:
         shown = found.of_kind(url_param("cause_part"))
         show_hint(f"{written} {_hint_text(pair, found, shown, alike)}".strip())
         with main_figure():
-            _draw_maps(pair, question, found, shown)
+            _draw_maps(pair, measured, shown)
     with controls_row():
         linked_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=VALUE_LABELS.get,
                       label_visibility="collapsed")
@@ -67,30 +67,29 @@ def patching_section(pair: RunPair, question: Question) -> None:
         st.caption(_run_count_text(found))
 
 
-def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> EffectMaps | None:
+def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> Call[EffectMaps] | None:
     """Return all effect maps of a direction; None if they are not measured."""
     assert pair.clean.capture is not None
     config = pair.clean.config
     runs = count_runs(config, {side: len(pair.clean.capture.ids(side, pair.item)) for side in config.sides})
-    return measure_on_request("effects", (cache_key(pair, question), direction), runs, estimate_seconds(pair, runs),
-                              lambda report: effect_maps(clean_corrupted_runs(pair, question), direction, report))
+    call = Call(effect_maps, clean_corrupted_runs(pair, question), direction)
+    return measure_on_request("effects", (cache_key(pair, question), direction), runs, estimate_seconds(pair, runs), call)
 
 
 # ---------------------------------------------------------------- the figure
 
 
-def _draw_maps(pair: RunPair, question: Question, found: EffectMaps, shown: Sequence[EffectMap]) -> None:
-    """Draw the maps of the selected values. The picked cell is the one whose value B takes from A."""
-    clean, corrupted, part = pair.clean.capture, pair.corrupted.capture, url_param("cause_part")
-    assert clean is not None and corrupted is not None
-    drawn = effect_map_data(shown, found.pairs, (clean, corrupted), partial(answer_word, pair.clean, item=pair.item), pair.item)
+def _draw_maps(pair: RunPair, found: Expression[EffectMaps], shown: Sequence[EffectMap]) -> None:
+    """Draw the maps of the selected values, `shown`. The picked cell is the one whose value B takes from A."""
+    clean, corrupted = pair.inputs(pair.clean, "clean"), pair.inputs(pair.corrupted, "changed")
+    maps, word = found.method("of_kind", url_param("cause_part")), clean.token_names(pair.clean.config.output_side, pair.item)
+    data = Call(effect_map_data, maps, found.attribute("pairs"), (clean.capture, corrupted.capture), word, pair.item)
     cells = [each.cell(url_param("patch")) if url_param("patch") and url_param("kept") else None for each in shown]
     pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
     choose = _PatchOnClick(pair.clean.setup, pair.corrupted.setup, tuple(
         tuple(tuple(each.patch_target(row, col) for col in range(each.effects.shape[1])) for row in range(len(each.effects)))
         for each in shown))
-    matrices(effect_panels(drawn), key="cause_maps", pick=pick, on_pick=choose, fill=True,
-             code=lambda: snippets.effect_maps(pair, question, found.direction, part))
+    matrices(Call(effect_panels, data), key="cause_maps", pick=pick, on_pick=choose, fill=True)
 
 
 @dataclass(frozen=True, slots=True)

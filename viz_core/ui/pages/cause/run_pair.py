@@ -6,6 +6,7 @@ are patched into the corrupted run (denoising), B if corrupted values are patche
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -29,6 +30,7 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
 )
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.session.generated_target import generated_text
 from viz_core.ui.shell.setup import Setup, parse_ids, to_query, typed_sentences, with_url_params
 
@@ -75,6 +77,11 @@ class RunPair:
         assert clean is not None and corrupted is not None
         side = self.clean.config.output_side
         return next((j for i, j in align_tokens(*(run.ids(side, self.item) for run in (clean, corrupted))) if i == position), None)
+
+    def inputs(self, run: PageContext, name: str = "capture") -> RunInputs:
+        """Return the inputs of pictures that come from one of the runs. name: as in `RunInputs`."""
+        again = partial(_corrupted_again, self.clean.setup, self.corrupted.setup)
+        return RunInputs(run, name, again if run is self.corrupted else None)
 
     def donor(self) -> PageContext:
         """Return the run whose values are patched into the other."""
@@ -211,6 +218,11 @@ def _run_with_target_of(clean: PageContext, corrupted: PageContext) -> PageConte
         return corrupted
     again = context_of(_setup_with_target_of(clean.setup, corrupted.setup))
     return again if again.capture is None or _has_same_target(clean, again) else _with_target_ids(clean, again)
+
+
+def _corrupted_again(clean: Setup, corrupted: Setup) -> PageContext:
+    """Return the corrupted run of a `RunPair` from the setups of both runs."""
+    return _run_with_target_of(context_of(clean), context_of(corrupted))
 
 
 def _has_same_target(a: PageContext, b: PageContext) -> bool:
