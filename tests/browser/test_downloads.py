@@ -75,7 +75,7 @@ def a_heads_numbers(page: Page) -> None:
 
 def the_ledger(page: Page, heads: int) -> None:
     shapes = page.locator(".body .row .cell.shape").all_text_contents()
-    read = pd.read_csv(io.BytesIO(download(page, "shapes_csv")))
+    read = pd.read_csv(io.BytesIO(download(page, "lab_file_shapes_csv")))
     weights = read["shape"][read["stage"] == "encoder.layers.0.self_attn.weights"].iloc[0]
     assert [" × ".join(map(str, literal_eval(shape))) or "a single number" for shape in read["shape"]] == shapes
     assert f" {heads}," in weights

@@ -85,7 +85,7 @@ def test_the_table_and_its_csv_show_every_stage(open_shapes: Open) -> None:
 
 def the_csv_reread_by_pandas_is_the_run(page: Page) -> None:
     with page.expect_download() as waiting:
-        button(page, "shapes_csv").click()
+        button(page, "lab_file_shapes_csv").click()
     assert waiting.value.suggested_filename == "shapes_000.csv"
     read = pd.read_csv(waiting.value.path())
     capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")

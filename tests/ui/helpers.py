@@ -5,12 +5,16 @@ import json
 import re
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import ElementTree
 
 from viz_core.config import CHOICES
 from viz_core.presets import PRESETS
@@ -62,6 +66,16 @@ def sound(at: AppTest) -> AppTest:
     assert not at.error, [e.value for e in at.error]
     assert [title.value for title in at.title] == [PAGES[at.page].question]
     return at
+
+
+def run_fragment(at: AppTest, key: str) -> ElementTree:
+    """What a run of one fragment alone draws, as after a click in it; the rest of the page stays. key: of the fragment."""
+    (fragment,) = at._fragment_storage.resolve_target(key)
+    page = at._tree
+    with patch("streamlit.testing.v1.local_script_runner.RerunData", partial(RerunData, fragment_id_queue=[fragment])):
+        drawn = at.run()._tree
+    at._tree = page
+    return drawn
 
 
 # ---------------------------------------------------------------- finding a widget

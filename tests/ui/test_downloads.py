@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from tests.ui.helpers import ONE_LAYER, TINY, open_page, widget
-from tests.ui.test_save_menus import asked, reply
+from tests.ui.helpers import ONE_LAYER, TINY, open_page
+from tests.ui.test_save_menus import asked, downloaded
 from viz_core.analysis.attention import attention_path
 from viz_core.capture import Capture
 from viz_core.run import run
@@ -50,7 +50,7 @@ def calls(tree: ast.AST, name: str) -> bool:
 
 def test_the_table_of_shapes_is_that_of_the_run() -> None:
     at = open_page("shapes", **SMALL | {"n_heads": "1"})
-    said, data = reply(widget(at, "shapes_csv").click().run())
+    said, data = downloaded(at, "shapes_csv")
     assert said["name"].startswith("shapes_000_") and "_n_heads=1_" in said["name"] and said["name"].endswith(".csv")
     capture = run(from_link(SMALL | {"n_heads": "1"})[0].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
     read = pd.read_csv(io.BytesIO(data), keep_default_na=False)
@@ -91,8 +91,7 @@ def test_a_table_of_all_heads_that_would_be_too_large_is_a_sentence(monkeypatch:
 
 def clicked(file: str, **params: str) -> tuple[dict[str, Any], bytes]:
     """What a click on one of Attention's files sends."""
-    at = open_page("attention", **SMALL | params)
-    return reply(widget(at, f"att_save_{file}").click().run())
+    return downloaded(open_page("attention", **SMALL | params), f"att_save_{file}")
 
 
 def test_the_whole_run_and_all_heads_are_of_what_was_shown(tmp_path: Path) -> None:
@@ -111,8 +110,7 @@ def test_the_whole_run_and_all_heads_are_of_what_was_shown(tmp_path: Path) -> No
 
 def test_each_click_sends_one_file() -> None:
     at = open_page("attention", **SMALL)
-    numbers = [reply(widget(at, "att_save_page").click().run())[0]["number"] for __ in range(2)]
-    assert numbers[0] < numbers[1] and b'"reply": null' in next(
+    assert downloaded(at, "att_save_page")[0]["number"] and b'"reply": null' in next(
         e.proto.bytes for e in at.run().get("bidi_component") if e.proto.component_name == "attention_lab.save")
 
 

@@ -14,6 +14,7 @@ from tests.ui.helpers import link as whole_link
 from viz_core.config.limits import MAX_LINK_BYTES
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
+from viz_core.ui.components.export import FILE_KEY
 from viz_core.ui.pages.shapes.declaration import MAX_SIZE_CHARS
 from viz_core.ui.shared.elements import with_cell
 from viz_core.ui.shell import PAGES
@@ -371,7 +372,7 @@ def test_no_other_key_is_kept_in_the_session() -> None:
 def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     at = open_at(page, open=",".join(EXPANDERS), walk_jump="on", walk_mode="tour", att_more="break")
     keys = set(at.session_state._state.filtered_state)
-    buttons = {b.key for b in at.button} | {key for key in keys if key.startswith(("att_save_", "shapes_csv", "FormSubmitter"))}
+    buttons = {b.key for b in at.button} | {key for key in keys if key.startswith((FILE_KEY, "FormSubmitter"))}
     components = {*PAGES[page].components, *PAGES[page].focus_params, *PAGES[page].heatmaps}
     for key in keys - buttons - components - set(EXPANDERS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)

@@ -1,4 +1,4 @@
-"""What a Save menu asks for is made in the next run, and sent at its end."""
+"""What a Save menu asks for is made from what the picture registered, and sent; the page does not run."""
 
 import io
 import json
@@ -10,22 +10,32 @@ import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import ElementTree
 
-from tests.ui.helpers import ONE_LAYER, TINY, open_page
+from tests.ui.helpers import ONE_LAYER, TINY, open_page, run_fragment, widget
 from viz_core.capture.tidy import csv_bytes
 from viz_core.ui.components import export
-from viz_core.ui.components.export import REQUEST_KEY, ExportFormat, ExportRequest, with_sorted_imports
+from viz_core.ui.components.export import FILE, FILE_KEY, REQUEST_KEY, ExportFormat, ExportRequest, with_sorted_imports
+from viz_core.ui.pages.positions import page as positions_page
+from viz_core.ui.shell import PageContext
 
 LINK = "http://x/positions?pos_length=50"
 
 
 def asked(at: AppTest, key: str, what: ExportFormat) -> tuple[dict[str, Any], bytes]:
-    """The reply to a click on an entry of the menu of this picture, and its file."""
+    """The reply to a click on an entry of the menu of this picture, and its file. Only the Save menus run."""
     at.session_state[REQUEST_KEY] = ExportRequest(key, what, 7, LINK)
-    return reply(at.run())
+    return reply(run_fragment(at, "save_menus"))
 
 
-def reply(at: AppTest) -> tuple[dict[str, Any], bytes]:
+def downloaded(at: AppTest, button: str) -> tuple[dict[str, Any], bytes]:
+    """The reply to a click on a button that exports a file, and the file. button: its key. Only the Save menus run."""
+    assert not widget(at, FILE_KEY + button).disabled
+    at.session_state[REQUEST_KEY] = ExportRequest(FILE_KEY + button, FILE, 8, LINK)
+    return reply(run_fragment(at, "save_menus"))
+
+
+def reply(at: AppTest | ElementTree) -> tuple[dict[str, Any], bytes]:
     """What the last run sent to the Save menus, and the file."""
     (menu,) = (e for e in at.get("bidi_component") if e.proto.component_name == "attention_lab.save")
     data = menu.proto.bytes
@@ -47,6 +57,49 @@ def test_a_csv_has_the_numbers_and_the_next_run_has_no_file(at: AppTest) -> None
     at.run()
     (menu,) = (e for e in at.get("bidi_component") if e.proto.component_name == "attention_lab.save")
     assert b'"reply": null' in menu.proto.bytes and len(menu.proto.bytes) < 200
+
+
+@pytest.mark.parametrize("what", ["csv", "json", "python"])
+def test_a_click_does_not_run_the_page(monkeypatch: pytest.MonkeyPatch, what: ExportFormat) -> None:
+    runs, draw = [0], positions_page.SECTIONS["waves"]
+
+    def counted(context: PageContext) -> None:
+        runs[0] += 1
+        draw(context)
+
+    monkeypatch.setitem(positions_page.SECTIONS, "waves", counted)
+    at = open_page("positions", pos_length="50", **TINY | ONE_LAYER)
+    drawn = runs[0]
+    said, data = asked(at, "pos_waves", what)
+    assert said["what"] == what and data and runs[0] == drawn > 0
+    at.run()
+    assert runs[0] == drawn + 1  # the count sees a run of the page
+
+
+def test_the_file_of_a_button_does_not_run_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = open_page("shapes", **TINY | ONE_LAYER)
+    runs: list[str] = []
+    monkeypatch.setattr("viz_core.ui.pages.shapes.tensor_table.csv_file_name", lambda setup: runs.append("drawn") or "shapes.csv")
+    said, data = downloaded(at, "shapes_csv")
+    assert said["name"].startswith("shapes_000") and data.count(b"\n") > 50 and not runs
+    at.run()
+    assert runs == ["drawn"]
+
+
+def test_a_long_table_has_a_progress_bar(at: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "PROGRESS_ROWS", 100)
+    shown: list[tuple[str, str]] = []
+    bar = export.with_progress_bar
+    monkeypatch.setattr(export, "with_progress_bar", lambda text, make: shown.append((text, "bar")) or bar(text, make))
+    said, data = asked(at, "pos_waves", "csv")
+    assert not said["problem"] and len(shown) == 1 and shown[0][0].startswith("Writing ") and data.count(b"\n") > 100
+
+
+def test_a_file_that_cannot_be_made_is_a_sentence(at: AppTest) -> None:
+    at.session_state[REQUEST_KEY] = ExportRequest(FILE_KEY + "gone", FILE, 9, LINK)
+    drawn = run_fragment(at, "save_menus")
+    said, data = reply(drawn)
+    assert said["problem"] == "This picture is no longer on the page." == drawn.get("toast")[0].value and not data
 
 
 def test_the_json_beside_it_has_the_link(at: AppTest) -> None:

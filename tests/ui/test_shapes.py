@@ -317,7 +317,7 @@ def test_what_costs_most_is_drawn_once_it_is_unfolded(open_shapes: Open) -> None
 def test_without_a_text_there_are_parameters_and_growth(open_shapes: Open) -> None:
     at = open_shapes(**tiny(source=" "))
     assert "nothing to read yet" in at.warning[0].value
-    assert not components(at) and not widgets(at, "shapes_csv")
+    assert not components(at) and not widgets(at, "lab_file_shapes_csv")
     assert charts(at) == ["Parameters by block", "FLOPs against tokens", "Recorded bytes against tokens"]
 
 

@@ -28,7 +28,7 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
-from tests.ui.test_save_menus import reply
+from tests.ui.test_save_menus import downloaded
 from viz_core.config import FIELDS, Architecture, TransformerConfig
 from viz_core.figures.training import MIN_LOSS
 from viz_core.messages.errors import UserError
@@ -289,7 +289,7 @@ def test_the_words_taken_along_are_those_of_the_sentence(task: str) -> None:
 def test_the_file_that_is_downloaded_opens_as_the_same_weights(
     trained: AppTest, open_training: Open
 ) -> None:
-    said, data = reply(widget(open_training(**link(trained)), "train_download").click().run())
+    said, data = downloaded(open_training(**link(trained)), "train_download")
     again = read_weights_file(data)
     assert said["name"] == f"{again.name}.safetensors" and again.step == 50
     assert again.recipe == engine().request(link(trained)["train_job"])

@@ -7,7 +7,6 @@ click in a Save menu reads it from there, and the file is made from it; the page
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 ExportFormat = Literal["csv", "json", "python"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "json", "python")
 FILE: Literal["file"] = "file"  # the format of a request from `export_button`
+FILE_KEY = "lab_file_"  # the first part of the keys of its buttons, by which save_menus.js finds them
 # Session-state keys: the request, its result in this run, and the container for a progress bar that does not shift the page.
 REQUEST_KEY, RESULT_KEY, PROGRESS_SLOT_KEY = "lab_save_asked", "lab_save_made", "lab_save_place"
 EXPORTS_KEY = "lab_exports"  # the page, and the exports of its pictures by their keys
@@ -60,6 +60,12 @@ class Export:
     variables: Mapping[str, Expression[Any]]
     n_rows: int
 
+    def made(self, request: ExportRequest) -> ExportResult:
+        """Return the file that was asked for. Raises ValueError with a sentence if it cannot be made."""
+        if request.file_format == "python":
+            return ExportResult("", "text/x-python", self.code().encode("utf-8", "backslashreplace"))
+        return _table_file(request, self.frame, self.n_rows)
+
     def frame(self) -> "pd.DataFrame":
         """Return the table of the picture. Nothing is kept by the export."""
         found: pd.DataFrame = self.variables["frame"].without_values().value()
@@ -68,6 +74,20 @@ class Export:
     def code(self) -> str:
         """Return the Python that makes the variables. Raises ValueError with a sentence if a notebook cannot run it."""
         return notebook_code(self.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class FileExport:
+    """The file of an `export_button`. make: as there."""
+
+    name: str
+    mime: str
+    label: str
+    make: Callable[[Callable[[float], object]], bytes]
+
+    def made(self, request: ExportRequest) -> ExportResult:
+        """Return the file. Raises ValueError with a sentence if it cannot be made."""
+        return ExportResult(self.name, self.mime, with_progress_bar(self.label, self.make))
 
 
 def start_exports(page: str) -> None:
@@ -88,21 +108,24 @@ def register_picture(key: str, variables: Mapping[str, Any], n_rows: int = 0) ->
 
 def _store(key: str, variables: Group, n_rows: int) -> None:
     kept: Any = variables.without_values()
-    st.session_state.setdefault(EXPORTS_KEY, ("", {}))[1][key] = Export(kept.parts, n_rows)
+    _exports()[key] = Export(kept.parts, n_rows)
 
 
-def registered_export(key: str) -> Export | None:
-    """Return the export of a picture of the page, if it is registered."""
-    found: Export | None = st.session_state.get(EXPORTS_KEY, ("", {}))[1].get(key)
+def _exports() -> dict[str, Export | FileExport]:
+    """Return the exports of the page by the keys of its pictures and buttons."""
+    found: dict[str, Export | FileExport] = st.session_state.setdefault(EXPORTS_KEY, ("", {}))[1]
     return found
 
 
-def make_file(request: ExportRequest, export: Export) -> ExportResult:
+def registered_export(key: str) -> Export | FileExport | None:
+    """Return the export of a picture or button of the page, if it is registered."""
+    return _exports().get(key)
+
+
+def make_file(request: ExportRequest, export: Export | FileExport) -> ExportResult:
     """Return the file that was asked for, or a sentence that says why there is none."""
     try:
-        if request.file_format == "python":
-            return ExportResult("", "text/x-python", export.code().encode("utf-8", "backslashreplace"))
-        return _table_file(request, export.frame, export.n_rows)
+        return export.made(request)
     except ValueError as problem:
         return ExportResult(error=str(problem))
 
@@ -236,22 +259,10 @@ def with_progress_bar(text: str, make: Callable[[Callable[[float], object]], byt
 def export_button(
     label: str, key: str, name: str, mime: str, make: Callable[[Callable[[float], object]], bytes], **button_args: Any,
 ) -> None:
-    """Draw a button that exports one large file.
+    """Draw a button that exports one large file, which is made after a click; the server does not keep it.
 
-    The file is created in the rerun after the click and sent at the end of the next whole run; the server does not keep it.
-    make: receives a function that sets the progress, and raises ValueError with a message if the file cannot be created.
+    The browser sends a click to the Save menus instead of the button, so that the page does not run. make: receives a function that
+    sets the progress, and raises ValueError with a message if the file cannot be made. A session keeps it: it must hold no arrays.
     """
-    st.button(label, key=key, on_click=_request_file, args=(key,), **button_args)
-    asked: ExportRequest | None = st.session_state.get(REQUEST_KEY)
-    if asked is None or asked.file_format != FILE or asked.key != key or RESULT_KEY in st.session_state:
-        return
-    try:
-        st.session_state[RESULT_KEY] = ExportResult(name, mime, with_progress_bar(label, make))
-    except ValueError as problem:
-        st.session_state[RESULT_KEY] = ExportResult(error=str(problem))
-    st.rerun()  # the file is sent at the end of a whole run, and this may be a fragment
-
-
-def _request_file(key: str) -> None:
-    st.session_state[REQUEST_KEY] = ExportRequest(key, FILE, monotonic_ns())
-    st.session_state.pop(RESULT_KEY, None)
+    _exports()[FILE_KEY + key] = FileExport(name, mime, label, make)
+    st.button(label, key=FILE_KEY + key, **button_args)

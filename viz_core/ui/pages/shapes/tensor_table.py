@@ -28,6 +28,7 @@ from viz_core.ui.pages.shapes.columns import ALL_ROWS, AMOUNT_TITLES, COLUMN_GRO
 from viz_core.ui.pages.shapes.size import RunSize, baseline_size, run_size, run_size_of_a
 from viz_core.ui.shell import (
     PageContext,
+    context_of,
     controls_row,
     linked_widget,
     main_figure,
@@ -77,7 +78,7 @@ def tensor_table(context: PageContext) -> None:
             linked_widget(st.pills, "shapes_columns", _("More columns"), selection_mode="multi", label_visibility="collapsed",
                           format_func=COLUMN_GROUP_TITLES.get)
         export_button(_("Download the full table (CSV)"), "shapes_csv", csv_file_name(context.setup), "text/csv",
-                      partial(table_as_csv, context, lines), icon=":material/download:", help=_("All tensors with all columns."))
+                      partial(table_as_csv, context.setup), icon=":material/download:", help=_("All tensors with all columns."))
         linked_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
 
 
@@ -185,9 +186,12 @@ def _with_run_statistics(context: PageContext, lines: tuple[StageCost, ...]) -> 
     return with_statistics(lines, cached_result("ledger statistics", context.run_key(), lambda: stage_statistics(capture)))
 
 
-def table_as_csv(context: PageContext, lines: tuple[StageCost, ...], progress: Callable[[float], object]) -> bytes:
-    """Return all lines as CSV, with the statistics of the run if there is one."""
-    return lines_as_csv(_with_run_statistics(context, lines), progress)
+def table_as_csv(setup: Setup, progress: Callable[[float], object]) -> bytes:
+    """Return all lines as CSV, with the statistics of the run if there is one. setup: one with a text."""
+    context = context_of(setup)
+    size = run_size(context)
+    assert size is not None
+    return lines_as_csv(_with_run_statistics(context, stage_costs(*size)), progress)
 
 
 def lines_as_csv(lines: Sequence[StageCost], progress: Callable[[float], object] = lambda share: None) -> bytes:

@@ -1,6 +1,7 @@
 """Controls of a trained model: use it on every page of this visitor, download it, or open one from a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -18,6 +19,7 @@ from viz_core.training.interactive.trained_weights import MAX_WORD_CHARS, Traine
 from viz_core.training.jobs.job import JobView
 from viz_core.ui.components.export import export_button
 from viz_core.ui.escape import escaped
+from viz_core.ui.pages.training.job_controls import job_engine
 from viz_core.ui.pages.training.recipe_form import user_text, user_words
 from viz_core.ui.shell import PageContext, use_weights
 from viz_core.ui.shell.setup import error_message
@@ -36,9 +38,9 @@ def trained_model_controls(context: PageContext, job: JobView | None, history: R
     with st.container(horizontal=True, vertical_alignment="bottom", key="train_keep"):
         st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use_on_every_page,
                   args=(trained, user_text(context)), disabled=trained is None or is_used)
+        make = partial(weights_file_bytes, job.job_id if job else "", until_step, user_words(context))
         export_button(_("Download them with their recipe"), "train_download", f"{name}.safetensors" if trained else "",
-                      "application/octet-stream", lambda progress: trained.to_bytes() if trained else b"",
-                      icon=":material/download:", disabled=trained is None)
+                      "application/octet-stream", make, icon=":material/download:", disabled=trained is None)
     if trained and is_used:
         st.success(_("Every page now uses these weights: the sidebar names them under Model, as “{title}”.",
                      title=escaped(weights_title(trained))))
@@ -50,6 +52,14 @@ def trained_model_controls(context: PageContext, job: JobView | None, history: R
         )
         if file is not None:
             _show_opened_file(file.getvalue())
+
+
+def weights_file_bytes(job_id: str, until_step: int, typed: Sequence[str], progress: Callable[[float], object]) -> bytes:
+    """Return `trained_model_at` of a training as a file. Raises ValueError if the training is gone."""
+    history = None if job_engine().view(job_id) is None else job_engine().history(job_id)
+    if history is None:
+        raise ValueError(_("This training is no longer on the server."))
+    return trained_model_at(history, until_step, typed).to_bytes()
 
 
 def trained_model_at(history: RunHistory, until_step: int, typed: Sequence[str]) -> TrainedWeights:

@@ -1,8 +1,9 @@
 """The Save menu of each picture: PNG and SVG are made in the browser, CSV, JSON and Python on the server.
 
 The component is drawn once on each page, at the end of a full run. Its script finds the pictures and adds a menu to each. For a
-CSV, JSON or Python file it sends the key of the picture (`ask`). The component is a fragment: only it runs then. It makes the file
-from what the picture registered while it was drawn (`viz_core.ui.components.export`), and sends it to the script, which saves it.
+CSV, JSON or Python file it sends the key of the picture (`ask`), and likewise for the file of an `export_button`. The component is
+a fragment: only it runs then. It makes the file from what the picture or the button registered while it was drawn
+(`viz_core.ui.components.export`), and sends it to the script, which saves it.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ from viz_core.figures.panels import with_header
 from viz_core.messages import translate as _
 from viz_core.ui.components.export import (
     EXPORT_FORMATS,
+    FILE,
+    FILE_KEY,
     REQUEST_KEY,
     RESULT_KEY,
     ExportRequest,
@@ -23,6 +26,7 @@ from viz_core.ui.components.export import (
     make_file,
     registered_export,
 )
+from viz_core.ui.escape import escaped
 from viz_core.ui.shell.session.state import IN_PAGE_FRAME
 from viz_core.ui.streamlit_internals import Component
 
@@ -31,7 +35,7 @@ _COMPONENT = Component(
 )  # its buttons are outside the component, so save_menus.css is a style of the whole page (frame.py)
 
 
-@st.fragment
+@st.fragment(key="save_menus")
 def save_menus(page: str) -> None:
     """Draw the component with the requested file. page: its name, the first part of file names."""
     asked: ExportRequest | None = st.session_state.get(REQUEST_KEY)
@@ -45,9 +49,11 @@ def save_menus(page: str) -> None:
     reply: dict[str, Any] | None = None
     if asked is not None:
         made = made or ExportResult(error=_("This picture is no longer on the page."))
+        if made.error and asked.file_format == FILE:
+            st.toast(escaped(made.error))  # no menu is open that could show it
         # A reply with a name answers a button of the page: the script saves it at once, and the server counts its number.
         reply = {"number": asked.number, "what": asked.file_format, "name": made.name, "mime": made.mime, "problem": made.error}
-    data = with_header({"page": page, "reply": reply}, made.data if asked is not None and made else b"")
+    data = with_header({"page": page, "file_key": FILE_KEY, "reply": reply}, made.data if asked is not None and made else b"")
     _COMPONENT(key="lab_save", data=data, on_ask_change=_on_ask)
 
 
@@ -58,7 +64,7 @@ def _on_ask() -> None:
     if not isinstance(sent, Mapping):
         return
     key, what, number, link = (sent.get(name) for name in ("key", "what", "number", "link"))
-    if not (isinstance(key, str) and what in EXPORT_FORMATS and type(number) is int):
+    if not (isinstance(key, str) and what in (*EXPORT_FORMATS, FILE) and type(number) is int):
         return
     link = link if isinstance(link, str) and len(link) <= 2 * MAX_LINK_BYTES else ""
     st.session_state[REQUEST_KEY] = ExportRequest(key, what, number, link)

@@ -1,6 +1,6 @@
 /* The Save menu of each picture and each data table. This script finds them on the page and adds a button to each. PNG
- * and SVG are made here from what is drawn. For the other formats it sends `ask` = {number, key, what, link} to Python
- * (save_menus.py), and the next run replies. */
+ * and SVG are made here from what is drawn. For the other formats, and for the files of buttons of the page, it sends
+ * `ask` = {number, key, what, link} to Python (save_menus.py), and the next run of that fragment replies. */
 
 import { draw, make, set } from "../../../components/common/dom.js";
 import { _ } from "../../../components/common/messages.js";
@@ -39,7 +39,7 @@ export default function ({ data, parentElement, setStateValue }) {
   if (!savers.has(home)) savers.set(home, new Saver());
   const saver = savers.get(home);
   const [header, buffer, start] = unpack(data);
-  Object.assign(saver, { page: header.page, report: (ask) => setStateValue("ask", ask) });
+  Object.assign(saver, { page: header.page, fileKey: header.file_key, report: (ask) => setStateValue("ask", ask) });
   saver.start();
   if (header.reply) saver.receive(header.reply, buffer, start);
   return ending(saver, () => saver.stop()); // a rerun may stop and restart the same element
@@ -61,6 +61,7 @@ class Saver {
       for (const { target } of entries) this.onResize(target);
     });
     this.onSaveEvent = (event) => this.saveFrom(event);
+    this.onClick = (event) => this.askForFile(event);
   }
 
   start() {
@@ -69,6 +70,7 @@ class Saver {
     const app = document.querySelector(":--main");
     if (app) this.observer.observe(app, { childList: true, subtree: true });
     document.addEventListener("lab-save", this.onSaveEvent);
+    document.addEventListener("click", this.onClick, true);
     this.scheduleFind(0);
   }
 
@@ -78,6 +80,7 @@ class Saver {
     clearTimeout(this.findTimer);
     this.observer.disconnect();
     document.removeEventListener("lab-save", this.onSaveEvent);
+    document.removeEventListener("click", this.onClick, true);
   }
 
   /* Search for pictures once the page has stopped changing, or after a second if it keeps changing, as during a
@@ -193,6 +196,14 @@ class Saver {
     this.save(picture, event.detail.what);
   }
 
+  /* Ask for the file of a button of the page. Streamlit does not get the click, since it would run the page. */
+  askForFile(event) {
+    const container = event.target.closest("button")?.closest(`[class*="st-key-${this.fileKey}"]`);
+    if (!container) return;
+    event.stopPropagation();
+    this.report({ number: ++this.number, key: keyOf(container), what: "file", link: location.href });
+  }
+
   /* Open the menu again if its picture was replaced by a new drawing. */
   reopen() {
     if (this.menu.node.isConnected) return;
@@ -255,7 +266,7 @@ class Saver {
     const bytes = () => new Uint8Array(buffer, start);
     const file = () => new Blob([bytes()], { type: mime });
     if (what === "file") {
-      // asked by a button of the page; the page itself shows any problem
+      // asked by a button of the page; a toast shows any problem
       if (!problem && !downloaded.has(number)) this.download(file(), "", name);
       return void downloaded.add(number);
     }
