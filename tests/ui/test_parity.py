@@ -148,11 +148,10 @@ def test_what_it_means_claims_no_more_than_was_found() -> None:
 def test_the_table_says_where_one_side_alone_is_nan() -> None:
     def page() -> None:
         from tests.ui.test_parity import made
+        from viz_core.ui.components.calls import Call
         from viz_core.ui.pages.step_by_step.parity import _show_differences
-        from viz_core.ui.shell import context_of
-        from viz_core.ui.shell.setup import Setup
 
-        _show_differences(context_of(Setup()), made(float("inf"), both_nan=2))
+        _show_differences(Call(made, float("inf"), both_nan=2))
 
     at = AppTest.from_function(page).run()
     assert not at.exception and [c.value for c in at.caption] == ["Infinity: NaN on one side only."]

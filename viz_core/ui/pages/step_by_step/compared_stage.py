@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -13,11 +14,13 @@ from viz_core.figures.two_run_stages import aligned_cell, run_cell, run_stage_pa
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import brief
 from viz_core.stages import Stage
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.escape import code_span
 from viz_core.ui.shared.cell_inspector import inspect_cell
 from viz_core.ui.shared.cell_text import PositionNames
 from viz_core.ui.shell import PageContext, TwoRuns
+from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 
 # The note below A − B for kinds of stages that cannot be subtracted.
 NOT_SUBTRACTED_NOTES = {
@@ -58,15 +61,17 @@ class ComparedStage:
         """Whether the ids of one run are drawn as rows of its vocabulary, on the positions of that run alone."""
         return self.stage.kind == "ids" and self.runs.shown != "difference"
 
-    def panels(self) -> list[Panel]:
+    def recorded_panels(self) -> Call[list[Panel]]:
         """Return the heatmaps of the stage in the run that is shown; or A, B and A − B."""
-        two, both = self.runs, self.runs.aligned
+        two, aligned = self.runs, self.runs.aligned
         if self.is_vocabulary:
-            return stage_panels(self.capture, self.name, self.item, self.head, self.context.sentence_tokenizers(self.item))
-        named = (two.a.sentence_tokenizers(both.item_a), two.b.sentence_tokenizers(both.item_b))
+            return recorded_stage_panels(RunInputs(self.context), self.name, self.item, self.head)
+        a, b, both = both_runs(two)
+        tokenizers = (a.tokenizers(aligned.item_a), b.tokenizers(aligned.item_b))
         if two.shown == "difference":
-            return stage_difference_panels(both, self.name, self.head, named)
-        return run_stage_panels(both, self.name, 0 if two.shown == "a" else 1, self.head, named)
+            return _with_tokenizers(Call(stage_difference_panels, both, self.name, self.head), tokenizers)
+        which = 0 if two.shown == "a" else 1
+        return _with_tokenizers(Call(run_stage_panels, both, self.name, which, self.head), tokenizers)
 
     def lookup(self) -> VocabularyLookup | None:
         """Return the vocabulary lookup beside the ids of one run; None for other stages."""
@@ -152,6 +157,18 @@ class ComparedStage:
             context.capture, context.sentence_tokenizers(item), has_vocabulary=context.setup.checkpoint_card is not None
         )
         return names.cell_title(stage, index), float(context.capture[self.name][index])
+
+
+def recorded_stage_panels(run: RunInputs, name: str, item: int, head: int) -> Call[list[Panel]]:
+    """Return the heatmaps of a stage of one run."""
+    return _with_tokenizers(Call(stage_panels, run.capture, name, item, head), run.tokenizers(item))
+
+
+def _with_tokenizers(call: Call[list[Panel]], tokenizers: Any) -> Call[list[Panel]]:
+    """Return the call with its argument `tokenizers`, if it changes the panels: if one of their axes is the vocabulary."""
+    complete = Call(call.function, *call.args, tokenizers=tokenizers)
+    panels = complete.value()
+    return complete if any("W" in (panel.row_letter, panel.col_letter) for panel in panels) else call.having(panels)
 
 
 def compared_stage(runs: TwoRuns | None, name: str) -> ComparedStage | None:

@@ -29,10 +29,10 @@ from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.stages import SIDE_NAMES, STACK_NAMES
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.escape import code_span, escaped, first_few
-from viz_core.ui.pages.step_by_step import snippets
 from viz_core.ui.pages.step_by_step.navigation import ALL_STAGES, CANVAS, go_to_stage, norms_open
 from viz_core.ui.shared.elements import with_cell
 from viz_core.ui.shell import (
@@ -46,6 +46,8 @@ from viz_core.ui.shell import (
     show_hint,
     url_param,
 )
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import both_runs
 from viz_core.ui.shell.runs.two_runs import aligned_runs
 from viz_core.ui.shell.setup import from_query
 
@@ -55,26 +57,24 @@ ROW_TITLES = {"stream": _("residual stream"), "all": _("all stages")}
 
 def divergence_section(runs: TwoRuns) -> None:
     """Draw a sentence, the heatmap of stages × tokens, and the choice of stages."""
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
-    aligned = runs.aligned
+    aligned, both = runs.aligned, both_runs(runs)[2]
     key = (runs.a.run_key(), runs.b.run_key(), aligned.item_a, aligned.item_b)
-    all_stages, with_norm_steps = url_param("walk_rows") == "all", norms_open()
-    rows = token_activations(aligned, cached_result("parting", key, lambda: divergences(aligned)), with_norm_steps)
-    shown = rows if all_stages else stream_divergences(rows)
-    if not shown:
+    all_stages = url_param("walk_rows") == "all"
+    rows = Call(token_activations, both, cached(Call(divergences, both), "parting", key), norms_open()).named("rows")
+    recorded = rows if all_stages else Call(stream_divergences, rows)
+    if not (shown := recorded.value()):
         st.info(_("A and B have no stage in common that could be compared: their widths or their kinds of model differ."))
         return
     show_hint(describe_divergence(runs, shown, [name for name in incomparable_stages(aligned) if all_stages or is_in_stream(name)]))
-    panels, names = divergence_panels(aligned, shown)
+    drawn = Call(divergence_panels, both, recorded).named("panels_and_stages")
+    __, names = drawn.value()
 
     def opened(pick: Pick | None) -> None:  # the session keeps this callback, so it must not hold a panel or a run
         if pick is not None:
             open_difference(names[pick.panel][pick.row], pick.col)
 
     with main_figure():
-        matrices(panels, key="walk_parting", on_pick=opened, fill=True, pick_navigates=True,
-                 code=lambda: snippets.divergence(runs, all_stages, with_norm_steps))
+        matrices(drawn[0], key="walk_parting", on_pick=opened, fill=True, pick_navigates=True)
     with controls_row():
         linked_widget(st.segmented_control, "walk_rows", _("Stages"), required=True, format_func=ROW_TITLES.get,
                       label_visibility="collapsed")

@@ -9,13 +9,19 @@ from viz_core.capture import Capture
 from viz_core.figures.architecture import architecture_diagram
 from viz_core.figures.architecture_strip import architecture_strip
 from viz_core.figures.lookup import vocabulary_lookup
-from viz_core.figures.stage_panels import array_index, stage_panels, uniform_loss
+from viz_core.figures.stage_panels import array_index, uniform_loss
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import brief
 from viz_core.stages import Stage, tour_stages
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.diagram import diagram
-from viz_core.ui.pages.step_by_step import snippets
-from viz_core.ui.pages.step_by_step.compared_stage import VIEW_TITLES, ComparedStage, compared_stage, describe_incomparable
+from viz_core.ui.pages.step_by_step.compared_stage import (
+    VIEW_TITLES,
+    ComparedStage,
+    compared_stage,
+    describe_incomparable,
+    recorded_stage_panels,
+)
 from viz_core.ui.pages.step_by_step.divergence import divergence_section
 from viz_core.ui.pages.step_by_step.facts import show_facts
 from viz_core.ui.pages.step_by_step.navigation import (
@@ -44,6 +50,7 @@ from viz_core.ui.shell import (
     two_runs,
     url_param,
 )
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.session.widgets import last_shown_value
 from viz_core.ui.streamlit_internals import fill_selectors
 
@@ -131,39 +138,39 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
     if url_param("walk_jump"):
         with st.container(key="walk_jumps", horizontal=True, gap="small"):
             jump_controls(capture, stage)
-    panels, table = stage_panels(capture, name, item, head, context.sentence_tokenizers(item)), [capture.stage(n) for n in capture]
+    run = RunInputs(context)
+    recorded = recorded_stage_panels(run, name, item, head)
+    panels, stages = recorded.value(), run.capture.method("stages").named("stages")
     tour_cell = None if token is None else followed_cell(capture, stage, panels, item, head, token)
     rows = vocabulary_lookup(capture, name, item, context.sentence_tokenizers(item))
     if compared is not None:
-        own_panels, panels, rows = panels, compared.panels(), compared.lookup()
+        recorded = compared.recorded_panels()
+        own_panels, panels, rows = panels, recorded.value(), compared.lookup()
         tour_cell = compared.tour_cell(tour_cell, own_panels, panels)
     main, rail = figure_and_rail(STRIP_WIDTH)
     with main:
         if url_param("walk_drawing"):
             pick = None
             diagram(
-                architecture_diagram(table, name),
+                Call(architecture_diagram, stages, name),
                 key="walk_whole",
                 fill=True,
                 known_stages=capture,
                 on_open=_open_from_drawing,
-                code=lambda: snippets.architecture_drawing(context, name),
             )
         else:
             called = f"{name}, {_('head {head}', head=head)}" if "H" in stage.axes else name
-            pick = linked_heatmaps(panels, CANVAS, tour_cell, fill=True, lookup=rows, name=called, code=lambda: (
-                snippets.stage(context, name, item, head, panels) if compared is None else snippets.compared(compared, panels)))
+            pick = linked_heatmaps(recorded, CANVAS, tour_cell, fill=True, lookup=rows, name=called)
     with rail:
         turn = _("Show the matrices") if url_param("walk_drawing") else _("Whole drawing")
         diagram(
-            architecture_strip(table, name),
+            Call(architecture_strip, stages, name),
             key="walk_map",
             fill=True,
             known_stages=capture,
             on_open=go_to_stage,
             toggle_label=turn,
             on_toggle=_toggle_drawing,
-            code=lambda: snippets.architecture_strip(context, name),
         )
     if runs is not None and (reason := describe_incomparable(runs, name)):
         st.caption(reason)

@@ -8,9 +8,11 @@ import streamlit as st
 from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
-from viz_core.ui.pages.step_by_step import snippets
+from viz_core.ui.components.calls import Call
 from viz_core.ui.shared.elements import data_table, number_column
 from viz_core.ui.shell import PageContext, linked_expander, mark_activity, page_fragment
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.parity import Parity, TorchLimitation
@@ -29,19 +31,17 @@ def parity_line(context: PageContext) -> None:
 @page_fragment
 def _parity_fragment(context: PageContext) -> None:
     from viz_core.experiments.parity import check_parity
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
     if context.capture is None or context.batch is None:
         return
-    capture, batch, model, key = context.capture, context.batch, context.model(), context.run_key()
+    model, key = context.model(), context.run_key()
     if sum(p.numel() for p in model.parameters()) > MAX_AUTOMATIC_PARAMETERS and st.session_state.get(REQUEST_KEY) != key:
         st.button(_("Check this run against torch"), icon=":material/rule:", key="proof_ask", on_click=_request, args=(key,),
                   help=_("Computes the run once more with torch's own layers and the same weights."))
     else:
         seconds, nbytes = context.run_cost()
-        _show_parity(
-            context, cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + DEFER_SECONDS, nbytes)
-        )
+        run = RunInputs(context)
+        call = Call(check_parity, run.model, run.batch, run.capture)
+        _show_parity(cached(call, "proof", key, seconds + DEFER_SECONDS, nbytes))
 
 
 def _request(key: object) -> None:
@@ -50,8 +50,9 @@ def _request(key: object) -> None:
     st.session_state[REQUEST_KEY] = key
 
 
-def _show_parity(context: PageContext, parity: "Parity") -> None:
+def _show_parity(check: "Call[Parity]") -> None:
     """Show the line as a caption, or as a warning if torch disagrees, and the expander with the table."""
+    parity = check.value()
     if not parity.numbers:
         st.caption(_("There is nothing to compare with torch: every token here is padding."))
         return
@@ -61,7 +62,7 @@ def _show_parity(context: PageContext, parity: "Parity") -> None:
     if more.open:
         with more:
             st.html(f'<p style="max-width:70ch">{html.escape(explain_parity(parity))}</p>')
-            _show_differences(context, parity)
+            _show_differences(check)
 
 
 def describe_parity(parity: "Parity") -> str:
@@ -136,11 +137,11 @@ def explain_parity(parity: "Parity") -> str:
     return " ".join(filter(None, [how, *reasons, _("Padding is left out.")]))
 
 
-def _show_differences(context: PageContext, parity: "Parity") -> None:
+def _show_differences(check: "Call[Parity]") -> None:
     """Show a table with a row per stage, the largest difference first; sorting by the first column restores their order."""
-    from viz_core import tables
-
-    frame = tables.parity(parity).assign(step=range(1, len(parity.checks) + 1))
+    parity = check.value()
+    table = Call[Any]("viz_core.tables.parity", check).method("assign", step=range(1, len(parity.checks) + 1)).named("table")
+    frame = table.method("sort_values", "difference", ascending=False, kind="stable", ignore_index=True)
     columns: dict[str, Any] = {
         "step": _("Step"), "stage": _("Stage"), "difference": number_column(_("Largest difference"), 2),
         "size": number_column(_("Largest value"), 3), "numbers": _("Values compared"),
@@ -148,7 +149,6 @@ def _show_differences(context: PageContext, parity: "Parity") -> None:
     if parity.both_nan:
         columns["both_nan"] = _("NaN on both sides")
     columns["by"] = _("Computed in torch by")
-    data_table(frame.sort_values("difference", ascending=False, kind="stable"), "proof_table", columns,
-               _("The difference from torch of every stage"), code=lambda: snippets.parity(context))
+    data_table(frame, "proof_table", columns, _("The difference from torch of every stage"))
     if any(check.difference == float("inf") for check in parity.checks):
         st.caption(_("Infinity: NaN on one side only."))
