@@ -34,6 +34,7 @@ def test_its_words_are_those_of_generate(architecture: str, strategy: Strategy) 
         capture = run(c, None if source is None else [source], [list(found.ids)], weights=model)
         np.testing.assert_allclose(found.logits, capture["logits"][0], atol=FLOAT)
         assert (found.search is not None) == isinstance(strategy, Beam)
+        assert found.with_start([BOS]) == [BOS, *found.ids] and found.with_start([BOS], -1) == [BOS, *found.ids[:-1]]
 
 
 def test_every_drawn_number_gives_its_word_again() -> None:

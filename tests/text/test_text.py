@@ -18,6 +18,7 @@ from viz_core.text import (
     UntrainedTokenizer,
     bidi_isolated,
     display_token,
+    display_tokens,
     in_quotes,
     pad,
     shorten,
@@ -276,6 +277,7 @@ def test_refused_ids(id: int) -> None:
 )
 def test_unseen_characters_are_shown(token: str, shown: str) -> None:
     assert display_token(token) == shown
+    assert display_tokens([3, 1], [token, "a", token, " "].__getitem__) == ["␣", "a"]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,10 @@ class GenerationTrace:
     search: BeamSearch | None
     has_ended: bool
 
+    def with_start(self, start: Sequence[int], stop: int | None = None) -> list[int]:
+        """Return the first ids of the decoder and the generated ones. stop: of the generated ids, as in a slice."""
+        return [*start, *self.ids[:stop]]
+
 
 @torch.inference_mode()
 def trace_generation(

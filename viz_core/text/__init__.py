@@ -13,7 +13,15 @@
     display              how a token is written on screen
 """
 
-from viz_core.text.display import MAX_COMBINING_MARKS, SPACE_SYMBOL, bidi_isolated, display_token, in_quotes, shorten
+from viz_core.text.display import (
+    MAX_COMBINING_MARKS,
+    SPACE_SYMBOL,
+    bidi_isolated,
+    display_token,
+    display_tokens,
+    in_quotes,
+    shorten,
+)
 from viz_core.text.function_words import is_content_word
 from viz_core.text.splitting import split_characters, split_words
 from viz_core.text.tokenizer import (
@@ -40,6 +48,7 @@ __all__ = [
     "WordGroups",
     "bidi_isolated",
     "display_token",
+    "display_tokens",
     "find_copied_words",
     "group_words",
     "in_quotes",

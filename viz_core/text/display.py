@@ -1,5 +1,7 @@
 """How tokens are displayed: symbols for invisible characters, shortened labels, and quotation in sentences."""
 
+from collections.abc import Callable, Iterable
+
 import regex
 
 from viz_core.config.limits import MAX_LABEL_CHARS
@@ -48,6 +50,11 @@ def display_token(token: str) -> str:
     """
     shown: str = _INVISIBLE.sub(_symbol_for, _STACKED_MARKS.sub(r"\1…", token))
     return shown or "∅"
+
+
+def display_tokens(ids: Iterable[int], name: Callable[[int], str]) -> list[str]:
+    """Return the tokens of ids as displayed. name: id → token."""
+    return [display_token(name(i)) for i in ids]
 
 
 def bidi_isolated(label: str) -> str:

@@ -1,33 +1,31 @@
 """The section Branch: the visitor can continue from any candidate, and all continuations form one tree."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import streamlit as st
 
-from viz_core.figures.decoding import CandidateTable, beam_table, greedy_table, row_ids, sampling_table
+from viz_core.figures.decoding import row_ids
 from viz_core.figures.tree import TreeNode, TreePath, build_tree, divergence_step
 from viz_core.generate.sampling import sample
 from viz_core.generate.strategy import Beam, Sampling
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import display_token
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.choice import TextTokens, candidate_table
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.components.tree import continuation_tree
 from viz_core.ui.escape import token_code_span
-from viz_core.ui.pages.writing import snippets
-from viz_core.ui.pages.writing.choose import length_controls
+from viz_core.ui.pages.writing.choose import length_controls, step_candidates
 from viz_core.ui.pages.writing.declaration import MAX_BRANCHES
 from viz_core.ui.pages.writing.paths import GREEDY, GeneratedPath, describe_score, path_title, shown_paths
 from viz_core.ui.pages.writing.prompt import Prompt
 from viz_core.ui.pages.writing.step_controls import shown_step
 from viz_core.ui.shared.elements import sentence_picker
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
-
-if TYPE_CHECKING:
-    import pandas as pd
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 RAIL_WIDTH = 200
 OVERLAY_TITLES = {"beam": _("Beam"), "sampling": _("Two samples")}
@@ -97,17 +95,13 @@ def _draw_tree(
     nodes, keys = build_tree(list(paths.values()), current_glosses()), list(paths)
     places = [(keys[node.path], node.depth) for node in nodes]
     continuation_tree(nodes, _marked_node(nodes, list(paths.values()), paths[chosen].ids[: step_index + 1]), key="write_tree",
-                      on_open=partial(_select_node, places), make_frame=lambda: _paths_table(context, prompt, found),
-                      code=lambda: snippets.paths(context, prompt, found))
+                      on_open=partial(_select_node, places), frame=_paths_table(context, prompt, found))
 
 
-def _paths_table(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath]) -> "pd.DataFrame":
+def _paths_table(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath]) -> Call[Any]:
     """Return the table of all paths, for export."""
-    from viz_core import tables
-
-    return tables.continuations(
-        {path_title(key): path.trace for key, path in found.items()}, partial(context.token_name, "target", item=prompt.item)
-    )
+    trails = {path_title(key): path.call for key, path in found.items()}
+    return Call("viz_core.tables.continuations", trails, RunInputs(context).token_names("target", prompt.item))
 
 
 def _marked_node(nodes: Sequence[TreeNode], paths: Sequence[TreePath], ids: tuple[int, ...]) -> int:
@@ -141,7 +135,8 @@ def _draw_candidates(
 ) -> None:
     """Draw the candidates for one token of the chosen path; a click continues from one."""
     path, name = found[chosen], partial(context.token_name, "target", item=prompt.item)
-    shown, texts = _candidates(path, step_index, name, context.tokenizers["target"].eos_id)
+    shown = step_candidates(context, prompt, path.call, step_index, path.strategy, path.search, marks_written=True)
+    texts = _candidate_texts(path, step_index)
     text = TextTokens(
         tuple(display_token(name(i)) for i in prompt.start_ids()), tuple(display_token(name(i)) for i in path.trace.ids), step_index
     )
@@ -155,26 +150,20 @@ def _draw_candidates(
         on_step=partial(_select_step, chosen),
         on_pick=partial(_add_branch, chosen, continuations),
         pickable_rows=picks,
-        code=lambda: snippets.branching(context, prompt, found, chosen, step_index),
     )
 
 
-def _candidates(
-    path: GeneratedPath, step_index: int, name: Callable[[int], str], eos_id: int
-) -> tuple[CandidateTable, list[tuple[int, ...]]]:
-    """Return the candidates for one token of a path, and for each the ids of the text up to and including it."""
+def _candidate_texts(path: GeneratedPath, step_index: int) -> list[tuple[int, ...]]:
+    """Return for each candidate for one token of a path the ids of the text up to and including it."""
     trace, strategy = path.trace, path.strategy
     if isinstance(strategy, Beam) and path.search is not None:
-        search_step = path.search.steps[step_index]
-        shown = beam_table(path.search.steps, step_index, strategy, trace.ids, name, eos_id)
-        return shown, [(*search_step.beams[c.parent], c.token) for c in search_step.candidates]
+        search_step = path.search.value().steps[step_index]
+        return [(*search_step.beams[c.parent], c.token) for c in search_step.candidates]
     if isinstance(strategy, Sampling):
         found = sample(trace.logits[step_index], strategy, float(trace.random_numbers[step_index]))
-        shown = sampling_table(found, strategy, name, current_glosses())
     else:
         found = sample(trace.logits[step_index], Sampling(), 0.0)
-        shown = greedy_table(found, name, trace.ids[step_index], current_glosses())
-    return shown, [(*trace.ids[:step_index], i) for i in row_ids(found, trace.ids[step_index])]
+    return [(*trace.ids[:step_index], i) for i in row_ids(found, trace.ids[step_index])]
 
 
 def _own_continuation(ids: tuple[int, ...], text: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:

@@ -3,26 +3,29 @@
 from collections.abc import Callable
 from functools import partial
 from math import log
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from viz_core.figures.decoding import CandidateTable, beam_table, greedy_table, sampling_table
 from viz_core.figures.kv_cache import step_attention_panels
+from viz_core.generate.beam import BeamSearch
 from viz_core.generate.sampling import sample
 from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.generate.trace import GenerationTrace
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import percent, rounded
 from viz_core.text import NO_TOKEN, display_token
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.components.choice import TextTokens, candidate_table
-from viz_core.ui.components.glosses import current_glosses, glossed_token, quoted_glossed_token
-from viz_core.ui.pages.writing import snippets
+from viz_core.ui.components.glosses import glossed_token, quoted_glossed_token
 from viz_core.ui.pages.writing.prompt import Prompt, chosen_strategy, generation_trace, max_new_tokens, run_of_text
 from viz_core.ui.pages.writing.step_controls import auto_play, go_to_step, shown_step, step_controls
 from viz_core.ui.shared.elements import clamped_input, linked_heatmaps, sentence_picker
 from viz_core.ui.shared.untranslated_words import untranslated_words_help, untranslated_words_note
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 RAIL_WIDTH = 240
 STRATEGY_TITLES = {"greedy": _("Greedy"), "sampling": _("Sampling"), "beam": _("Beam")}
@@ -42,29 +45,30 @@ def next_token_section(context: PageContext, prompt: Prompt) -> None:
     with rail:
         strategy = strategy_controls(context)
     with main:
-        trace = generation_trace(context, prompt, strategy)
-    if trace is None:
+        trail = generation_trace(context, prompt, strategy)
+    if trail is None:
         return
+    trace = trail.value()
     step, name = shown_step(len(trace.ids)), partial(context.token_name, "target", item=prompt.item)
     text = TextTokens(
         tuple(display_token(name(i)) for i in prompt.start_ids()), tuple(display_token(name(i)) for i in trace.ids), step
     )
+    search = None if trace.search is None else trail.attribute("search")
     with main:
         candidate_table(
             text,
-            step_candidates(trace, step, strategy, name, context.tokenizers["target"].eos_id),
+            step_candidates(context, prompt, trail, step, strategy, search),
             describe_step(trace, step, strategy, name),
             key="write_choice",
             on_step=go_to_step,
-            code=lambda: snippets.chosen(context, prompt, strategy, step),
         )
     step_controls(len(trace.ids), glossed_token(name(trace.ids[step])))
     length_controls(prompt)
-    lost_words_text = _describe_lost_words(context, prompt, trace)
+    lost_words_text = _describe_lost_words(context, prompt, trail)
     has_eos = context.tokenizers["target"].eos_id != NO_TOKEN
     caption = " ".join(filter(None, (lost_words_text, describe_end(trace, strategy, context.config.max_len, has_eos))))
     st.caption(caption, help=untranslated_words_help(context) if lost_words_text else None)
-    _draw_attention(context, prompt, strategy, trace, step)
+    _draw_attention(context, prompt, trail, step)
     auto_play(len(trace.ids))
 
 
@@ -98,16 +102,24 @@ def length_controls(prompt: Prompt) -> None:
 
 
 def step_candidates(
-    trace: GenerationTrace, step: int, strategy: Strategy, name: Callable[[int], str], eos_id: int
-) -> CandidateTable:
-    """Return the candidates of one step, in the form that fits the strategy."""
-    if isinstance(strategy, Beam) and trace.search is not None:
-        return beam_table(trace.search.steps, step, strategy, trace.ids, name, eos_id)
+    context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace], step: int, strategy: Strategy,
+    search: Expression[BeamSearch] | None, marks_written: bool = False,
+) -> Call[CandidateTable]:
+    """Return the candidates of one step, in the form that fits the strategy.
+
+    search: the beam search that wrote the text; None if there is none. marks_written: whether a greedy table marks the token that
+    the text has, which a visitor may have chosen.
+    """
+    run, ids = RunInputs(context), trail.attribute("ids")
+    name, logits = run.token_names("target", prompt.item), trail.attribute("logits")[step]
+    if isinstance(strategy, Beam) and search is not None:
+        return Call(beam_table, search.attribute("steps"), step, strategy, ids, name, context.tokenizers["target"].eos_id)
     if isinstance(strategy, Sampling):
-        return sampling_table(
-            sample(trace.logits[step], strategy, float(trace.random_numbers[step])), strategy, name, current_glosses()
-        )
-    return greedy_table(sample(trace.logits[step], Sampling(), 0.0), name, glosses=current_glosses())
+        drawn = Call(sample, logits, strategy, Call[float](float, trail.attribute("random_numbers")[step]))
+        drawn.named("drawn")
+        return Call(sampling_table, drawn, strategy, name, **run.glosses())
+    mark: dict[str, Any] = {"token": ids[step]} if marks_written else {}
+    return Call(greedy_table, Call(sample, logits, Sampling(), 0.0), name, **mark, **run.glosses())
 
 
 def describe_step(trace: GenerationTrace, step: int, strategy: Strategy, name: Callable[[int], str]) -> str:
@@ -144,14 +156,14 @@ def describe_end(trace: GenerationTrace, strategy: Strategy, max_len: int, has_e
     return " ".join(sentences)
 
 
-def _describe_lost_words(context: PageContext, prompt: Prompt, trace: GenerationTrace) -> str:
+def _describe_lost_words(context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace]) -> str:
     """Return which words of the source the whole text may leave out; "" for an unfinished text."""
-    if prompt.source is None or not context.config.is_causal or not context.config.n_decoder_layers or not trace.has_ended:
+    if prompt.source is None or not context.config.is_causal or not context.config.n_decoder_layers or not trail.value().has_ended:
         return ""
-    return untranslated_words_note(context, run_of_text(context, prompt, prompt.start_ids(), trace.ids), 0)
+    return untranslated_words_note(context, run_of_text(context, prompt, trail).value(), 0)
 
 
-def _draw_attention(context: PageContext, prompt: Prompt, strategy: Strategy, trace: GenerationTrace, step: int) -> None:
+def _draw_attention(context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace], step: int) -> None:
     """Draw the causal mask up to this step, and where the newest token attends in the chosen layer.
 
     With a causal mask, one run of the whole text serves every step. Without one, rows would also attend to later tokens, so each
@@ -172,7 +184,6 @@ def _draw_attention(context: PageContext, prompt: Prompt, strategy: Strategy, tr
         )
     )
     layer = clamped_input(st.number_input, "write_layer", _("Layer (−1: the last)"), layers - 1, minimum=-1, width=200)
-    run = run_of_text(context, prompt, prompt.start_ids(), trace.ids if context.config.is_causal else trace.ids[: step + 1])
+    reading = run_of_text(context, prompt, trail, None if context.config.is_causal else step + 1)
     layer, length = layers - 1 if layer < 0 else layer, len(prompt.start_ids()) + step
-    linked_heatmaps(step_attention_panels(run, layer, length, current_glosses()), "write_attended",
-                    code=lambda: snippets.attended(context, prompt, strategy, layer, length))
+    linked_heatmaps(Call(step_attention_panels, reading, layer, length, **RunInputs(context).glosses()), "write_attended")

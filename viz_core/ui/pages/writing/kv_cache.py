@@ -1,6 +1,7 @@
 """The section on the key-value cache: the rows that each step appends, and the FLOPs or time of each step with and without it."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -10,15 +11,17 @@ from viz_core.figures.losses import cost_per_step_chart
 from viz_core.generate.cache_trace import N_PASSES, CacheTrace, StepTimes, measure_step_times, trace_cache
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
-from viz_core.text import display_token
+from viz_core.text import display_tokens
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.components.curves import curves
 from viz_core.ui.components.glosses import glossed_token, quoted_glossed_token
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.prompt import SECONDS_PER_TOKEN, Prompt, chosen_strategy, generation_trace, model_id
 from viz_core.ui.pages.writing.step_controls import auto_play, shown_step, step_controls
 from viz_core.ui.shared.elements import clamped_input, linked_heatmaps
 from viz_core.ui.shell import PageContext, linked_widget, main_figure, show_hint, url_param
+from viz_core.ui.shell.export.cached_call import CachedCall, cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 
 COST_TITLES = {"flops": "FLOPs", "time": _("Time")}
@@ -31,10 +34,13 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
                 "to come."))
     main = main_figure(horizontal=True)
     with main:
-        trace = generation_trace(context, prompt, chosen_strategy())
-        text = () if trace is None else (*prompt.start_ids(), *trace.ids[:-1])
-        found = None if trace is None else _measured_cache(context, prompt, text)
-    if trace is None or found is None:
+        trail, run = generation_trace(context, prompt, chosen_strategy()), RunInputs(context)
+        if trail is None:
+            return
+        ids: Expression[list[int]] = trail.method("with_start", prompt.calls(run)[0], -1).named("text")
+        trace, text = trail.value(), tuple(ids.value())
+        kept = _measured_cache(context, prompt, ids)
+    if kept is None:
         return
     times = _measured_times(context, prompt, text) if url_param("write_cost") == "time" else None
     first, step, name = (
@@ -45,25 +51,12 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
     heads = context.config.n_heads * context.config.n_decoder_layers
     number = max(0, min(url_param("write_head"), heads - 1))
     with main:
-        linked_heatmaps(
-            key_value_panels(found.keys, found.values, number, first + step, [display_token(name(i)) for i in text]),
-            "write_rows",
-            fill=True,
-            code=lambda: snippets.rows(context, prompt, number, first + step),
-        )
-        if times is None:
-            with_cache, without = flops_per_step(context.config, len(prompt.source or ()), len(text))
-            chart = cost_per_step_chart(with_cache, without, _("FLOPs of each step"), "FLOPs", first + step)
-        else:
-            chart = cost_per_step_chart(
-                times.cached,
-                times.uncached,
-                _("Time of each step, median of {n} runs", n=N_PASSES),
-                _("milliseconds"),
-                first + step,
-            )
-        curves(chart, "write_costs", fill=True, subject=repr((prompt.source, prompt.start_ids())),
-               code=lambda: snippets.costs(context, prompt, chart, first + step, times))
+        tokens = Call(display_tokens, ids, run.token_names("target", prompt.item))
+        rows = kept.attribute("keys"), kept.attribute("values")
+        linked_heatmaps(Call(key_value_panels, *rows, number, first + step, tokens), "write_rows", fill=True)
+        costs = _costs(run, prompt, len(text), times)
+        curves(Call(cost_per_step_chart, *costs, first + step), "write_costs", fill=True,
+               subject=repr((prompt.source, prompt.start_ids())))
     step_controls(len(trace.ids), glossed_token(name(trace.ids[step])))
     with st.container(horizontal=True, key="write_rows_of"):
         linked_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=COST_TITLES.get)
@@ -71,7 +64,8 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
             clamped_input(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
     st.markdown(
         _describe_cost(
-            context, prompt, found, first + step, *(quoted_glossed_token(name(i)) for i in (text[first + step], trace.ids[step]))
+            context, prompt, kept.value(), first + step,
+            *(quoted_glossed_token(name(i)) for i in (text[first + step], trace.ids[step])),
         )
     )
     if times is not None:
@@ -79,17 +73,31 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
     auto_play(len(trace.ids))
 
 
-def _measured_cache(context: PageContext, prompt: Prompt, text: tuple[int, ...]) -> CacheTrace | None:
+def _measured_cache(context: PageContext, prompt: Prompt, text: Expression[list[int]]) -> CachedCall[CacheTrace] | None:
     """Return the text run with and without the cache, cached for all visitors; None, after a warning, if no cache is possible."""
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
+    run, ids = RunInputs(context), tuple(text.value())
+    call = Call(trace_cache, run.model, text, prompt.calls(run)[1]).named("kept")
+    key, seconds = (model_id(context), prompt.source, ids), 2 * SECONDS_PER_TOKEN * len(ids)
+    kept = cached(call, "growth", key, seconds, 2 * kv_cache_bytes(context.config, 1, 0, len(ids)))
     try:
-        return cached_result(
-            "growth", (model_id(context), prompt.source, text), lambda: trace_cache(context.model(), text, prompt.source),
-            2 * SECONDS_PER_TOKEN * len(text), 2 * kv_cache_bytes(context.config, 1, 0, len(text)))
+        kept.value()
     except ValueError as error:
         st.warning(escaped(error_message(error)))
         return None
+    return kept
+
+
+def _costs(run: RunInputs, prompt: Prompt, length: int, times: StepTimes | None) -> tuple[Any, ...]:
+    """Return the cost of each step with the cache and without, its title and its unit. times: None for FLOPs.
+
+    A notebook gets measured times as numbers, because each measurement gives others.
+    """
+    if times is None:
+        flops = Call(flops_per_step, run.config, len(prompt.source or ()), length).named("flops")
+        return flops[0], flops[1], _("FLOPs of each step"), "FLOPs"
+    cached_times, anew = (Call[Any]("numpy.array", x.tolist()) for x in (times.cached, times.uncached))
+    title = _("Time of each step, median of {n} runs", n=N_PASSES)
+    return cached_times.named("cached"), anew.named("anew"), title, _("milliseconds")
 
 
 def _measured_times(context: PageContext, prompt: Prompt, text: tuple[int, ...]) -> StepTimes:

@@ -10,20 +10,26 @@ from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.generate.trace import GenerationTrace
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded, with_minus_sign
+from viz_core.ui.components.calls import Expression
 from viz_core.ui.pages.writing.prompt import Prompt, generation_trace
 from viz_core.ui.shell import PageContext, url_param
+from viz_core.ui.shell.export.cached_call import CachedCall
 
 GREEDY, BEAM, SAMPLES = "g", "b", ("s1", "s2")
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedPath:
-    """One path of the tree: its strategy and trace and, for a text of a beam search, its hypothesis and the search."""
+    """One path of the tree: its strategy and the call of its trace; and of a beam search's text its hypothesis and the search."""
 
     strategy: Strategy
-    trace: GenerationTrace
+    call: CachedCall[GenerationTrace]
     hypothesis: Hypothesis | None = None
-    search: BeamSearch | None = None
+    search: Expression[BeamSearch] | None = None
+
+    @property
+    def trace(self) -> GenerationTrace:
+        return self.call.value()
 
 
 def shown_paths(context: PageContext, prompt: Prompt) -> dict[str, GeneratedPath] | None:
@@ -65,15 +71,16 @@ def _add_beam(context: PageContext, prompt: Prompt, found: dict[str, GeneratedPa
     """Add all finished texts of the beam search, the best first; return whether that succeeded."""
     strategy = Beam(num_beams=url_param("write_beams"), length_penalty=url_param("write_penalty"))
     best = generation_trace(context, prompt, strategy)
-    if best is None or best.search is None:
+    if best is None or (searched := best.value().search) is None:
         return False
-    found[BEAM] = GeneratedPath(strategy, best, best.search.chosen, best.search)
+    search = best.attribute("search")
+    found[BEAM] = GeneratedPath(strategy, best, searched.chosen, search)
     eos = context.tokenizers["target"].eos_id
-    for number, text in enumerate(best.search.finished[1:], 2):
+    for number, text in enumerate(searched.finished[1:], 2):
         trace = generation_trace(context, prompt, Greedy(), (*text.ids, *([eos] if text.has_ended else [])))
         if trace is None:
             return False
-        found[f"{BEAM}{number}"] = GeneratedPath(strategy, trace, text, best.search)
+        found[f"{BEAM}{number}"] = GeneratedPath(strategy, trace, text, search)
     return True
 
 

@@ -1,8 +1,8 @@
 """The prompt of a generated text, the decoding strategy, and the trace of the generation."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -12,8 +12,11 @@ from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.generate.trace import GenerationTrace, trace_generation
 from viz_core.messages import translate as _
 from viz_core.text import NO_TOKEN
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PageContext, current_setup, mark_activity, url_param
+from viz_core.ui.shell.export.cached_call import CachedCall, cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.session.state import LINK_ERRORS, SETUP
 from viz_core.ui.shell.setup import error_message, with_weights
 from viz_core.weights.catalogue import catalogue, shipped_names
@@ -43,6 +46,14 @@ class Prompt:
     def start_ids(self) -> tuple[int, ...]:
         """Return the ids read before the first token is generated: with an encoder <bos> alone, else a part of the typed text."""
         return self.target[: self.n_bos + self.n_given()]
+
+    def calls(self, run: RunInputs) -> tuple[Expression[list[int]], Expression[list[int]] | None]:
+        """Return the expressions of `start_ids` and `source`."""
+        ids, n = run.batch.attribute("ids"), len(self.start_ids())
+        start = ids["target"][self.item, :n].method("tolist").named("start")
+        if self.source is None:
+            return start, None
+        return start, ids["source"][self.item, : len(self.source)].method("tolist").named("source")
 
     def n_given(self) -> int:
         """Return how many typed tokens are given: the number in the link, or half of them by default.
@@ -119,44 +130,37 @@ def max_new_tokens() -> int:
 
 def generation_trace(
     context: PageContext, prompt: Prompt, strategy: Strategy, given: tuple[int, ...] = ()
-) -> GenerationTrace | None:
+) -> CachedCall[GenerationTrace] | None:
     """Return the trace of the generated text, cached for all visitors. given: ids that the text starts with.
 
     Returns None, after a warning on the page, if the text cannot be generated.
     """
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
-    most, start = max_new_tokens(), prompt.start_ids()
-    eos = context.tokenizers["target"].eos_id
-
-    def make() -> GenerationTrace:
-        return trace_generation(
-            context.model(), start, prompt.source, eos_id=eos, max_new_tokens=most, strategy=strategy, forced_ids=given
-        )
-
+    most, run = max_new_tokens(), RunInputs(context)
+    options: dict[str, Any] = {"eos_id": context.tokenizers["target"].eos_id, "max_new_tokens": most}
+    options |= ({} if strategy == Greedy() else {"strategy": strategy}) | ({"forced_ids": given} if given else {})
+    key = model_id(context), prompt.start_ids(), prompt.source, most, strategy, given
+    nbytes = 4 * most * context.config.output_vocab_size
+    call = Call(trace_generation, run.model, *prompt.calls(run), **options).named("trail")
+    trail = cached(call, "trail", key, SECONDS_PER_TOKEN * most, nbytes)
     try:
-        return cached_result(
-            "trail",
-            (model_id(context), start, prompt.source, most, strategy, given),
-            make,
-            SECONDS_PER_TOKEN * most,
-            4 * most * context.config.output_vocab_size,
-        )
+        trail.value()
     except ValueError as error:
         st.warning(escaped(error_message(error)))
         return None
+    return trail
 
 
-def run_of_text(context: PageContext, prompt: Prompt, start: tuple[int, ...], written: tuple[int, ...]) -> Capture:
-    """Return the run that reads the prompt and the generated ids as one target. written: with or without a final <eos>."""
+def run_of_text(context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace], stop: int | None = None) -> Call[Capture]:
+    """Return the run that reads the prompt and the generated ids as one target. stop: of the generated ids, as in a slice."""
     from viz_core.generate import decoder_batch
+    from viz_core.run import trace
     from viz_core.ui.shell.caching.server_cache import cached_run
 
-    assert context.batch is not None
-    words: dict[str, Callable[[int], str]] = {
-        side: partial(context.token_name, side, item=prompt.item) for side in context.config.sides
-    }
-    batch = decoder_batch(
-        (*start, *written), prompt.source, token_names=words, copied_words=context.batch.copied_words[prompt.item : prompt.item + 1]
-    )
-    return cached_run(context.setup.weights, context.config, batch, context.setup.seed, context.setup.device)
+    setup, run = context.setup, RunInputs(context)
+    start, source = prompt.calls(run)
+    ids = trail.method("with_start", start, *(() if stop is None else (stop,)))
+    words = {side: run.token_names(side, prompt.item) for side in context.config.sides}
+    copied = run.batch.attribute("copied_words")[prompt.item : prompt.item + 1]
+    text = Call(decoder_batch, ids, source, token_names=words, copied_words=copied).named("text")
+    call = Call(trace, run.model, text, **({"seed": setup.seed} if setup.seed else {})).named("reading")
+    return call.having(cached_run(setup.weights, context.config, text.value(), setup.seed, setup.device))

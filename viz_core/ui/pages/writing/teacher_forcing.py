@@ -15,13 +15,15 @@ from viz_core.figures.losses import losses_figure
 from viz_core.generate.teacher_forcing import ForcedErrorComparison, compare_with_forced_error
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
-from viz_core.text import display_token
-from viz_core.ui.components.glosses import current_glosses, glossed_token
+from viz_core.text import display_tokens
+from viz_core.ui.components.calls import Call, Expression, Group, ScreenOnly
+from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.escape import escaped, token_code_span
-from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.prompt import SECONDS_PER_TOKEN, Prompt, model_id
 from viz_core.ui.shared.elements import chart, clamped_input, data_table, is_dark, number_column, sentence_picker, table
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint
+from viz_core.ui.shell.export.cached_call import CachedCall, cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 
 RAIL_WIDTH = 190
@@ -49,28 +51,15 @@ def teacher_forcing_section(context: PageContext, prompt: Prompt) -> None:
             "unless it writes a wrong token by itself."))
         assert context.capture is not None
         sentence_picker(context, context.capture)
+    run, true_ids = RunInputs(context), Group(list(labels)).named("labels")
     with main:
-        found = _compare_losses(context, prompt, labels, slip)
-        name = partial(context.token_name, "target", item=prompt.item)
-        if found is not None:
-            words = [display_token(name(id)) for id in labels]
-            chart(
-                losses_figure(
-                    found.comparison.teacher_forced_losses,
-                    found.free_running_losses,
-                    words,
-                    found.diverges_at,
-                    log(context.config.output_vocab_size),
-                    is_dark(),
-                    current_glosses(),
-                ),
-                "write_losses",
-                fill=True,
-                code=lambda: snippets.losses(context, prompt, labels, slip),
-            )
-    if found is not None:
+        compared = _compare_losses(context, prompt, labels, true_ids, slip)
+        if compared is not None:
+            _draw_losses(run, prompt, true_ids, compared)
+    if compared is not None:
+        found, name = compared.value(), partial(context.token_name, "target", item=prompt.item)
         st.markdown(_describe_losses(found, [name(i) for i in labels], [name(i) for i in found.generated_ids]))
-        _show_both_texts(context, prompt, labels, found, slip)
+        _show_both_texts(run, prompt, true_ids, compared)
     _show_example()
 
 
@@ -94,28 +83,38 @@ def _example_target(context: PageContext) -> str:
     return next((e[1] for e in (context.setup.card.examples if context.setup.card else ()) if e[0] == source), "")
 
 
-def _compare_losses(context: PageContext, prompt: Prompt, labels: tuple[int, ...], slip: int) -> ForcedErrorComparison | None:
-    """Return the losses with teacher forcing and free running, cached; None, after a warning, if they cannot be computed."""
-    from viz_core.ui.shell.caching.server_cache import cached_result
+def _compare_losses(
+    context: PageContext, prompt: Prompt, labels: tuple[int, ...], true_ids: Expression[Sequence[int]], slip: int
+) -> CachedCall[ForcedErrorComparison] | None:
+    """Return the losses with teacher forcing and free running, cached; None, after a warning, if they cannot be computed.
 
-    start, eos = prompt.start_ids(), context.tokenizers["target"].eos_id
-
-    def make() -> ForcedErrorComparison:
-        return compare_with_forced_error(
-            context.model(), start, labels, prompt.source, eos_id=eos, error_at=None if slip < 0 else slip - 1
-        )
-
+    true_ids: the expression of the labels.
+    """
+    run = RunInputs(context)
+    start, source = prompt.calls(run)
+    options = {"eos_id": context.tokenizers["target"].eos_id} | ({} if slip < 0 else {"error_at": slip - 1})
+    call = Call(compare_with_forced_error, run.model, start, true_ids, source, **options)
+    key = model_id(context), prompt.start_ids(), prompt.source, labels, slip
+    nbytes = 8 * len(labels) * context.config.output_vocab_size
+    compared = cached(call.named("found"), "forcing", key, 3 * SECONDS_PER_TOKEN * len(labels), nbytes)
     try:
-        return cached_result(
-            "forcing",
-            (model_id(context), start, prompt.source, labels, slip),
-            make,
-            3 * SECONDS_PER_TOKEN * len(labels),
-            8 * len(labels) * context.config.output_vocab_size,
-        )
+        compared.value()
     except ValueError as error:
         st.warning(escaped(error_message(error)))
         return None
+    return compared
+
+
+def _draw_losses(
+    run: RunInputs, prompt: Prompt, true_ids: Expression[Sequence[int]], compared: Expression[ForcedErrorComparison]
+) -> None:
+    """Draw both losses of each true token."""
+    losses = compared.attribute("comparison").attribute("teacher_forced_losses"), compared.attribute("free_running_losses")
+    words = Call(display_tokens, true_ids, run.token_names("target", prompt.item)).named("words")
+    uniform = Call(log, run.config.attribute("output_vocab_size"))
+    drawn = Call(losses_figure, *losses, words, compared.attribute("diverges_at"), uniform, dark=ScreenOnly(is_dark()),
+                 **run.glosses())
+    chart(drawn, "write_losses", fill=True)
 
 
 def _describe_losses(found: ForcedErrorComparison, labels: Sequence[str], written: Sequence[str]) -> str:
@@ -147,24 +146,22 @@ def _describe_losses(found: ForcedErrorComparison, labels: Sequence[str], writte
 
 
 def _show_both_texts(
-    context: PageContext, prompt: Prompt, labels: tuple[int, ...], found: ForcedErrorComparison, slip: int
+    run: RunInputs, prompt: Prompt, true_ids: Expression[Sequence[int]], compared: Expression[ForcedErrorComparison]
 ) -> None:
     """Show a table with a row per position: the token that each way reads, the true token, and what each way predicts."""
-    from viz_core import tables
-
-    compared = replace(found.comparison, generated_ids=found.generated_ids, free_running_losses=found.free_running_losses)
-    frame = tables.teacher_forcing(
-        compared, labels, prompt.start_ids()[-1], lambda id: context.token_name("target", id, prompt.item)
-    )
+    own = {name: compared.attribute(name) for name in ("generated_ids", "free_running_losses")}
+    both = Call(replace, compared.attribute("comparison"), **own).named("both")
+    start, name_of = prompt.calls(run)[0], run.token_names("target", prompt.item)
+    table_call = Call[Any]("viz_core.tables.teacher_forcing", both, true_ids, start[-1], name_of)
+    frame = table_call.value()
     words: dict[str, list[Any]] = {"place": [place + 1 for place in frame["place"]]}
     for name in ("input", "label", "predicted", "own_input", "written"):
         words[name] = [None if word is None else glossed_token(word) for word in frame[name]]
-    data_table(frame, "write_both", {
+    data_table(table_call, "write_both", {
         "place": _("place"), "input": _("true input"), "label": _("true token (label)"), "predicted": _("would write"),
         "forced_loss": number_column(_("loss, forced")), "own_input": _("own input"), "written": _("writes"),
         "free_loss": number_column(_("loss, free")),
-    }, _("Both texts, token by token"), missing_text="–", replaced_columns=words,
-        code=lambda: snippets.both_texts(context, prompt, labels, slip))
+    }, _("Both texts, token by token"), missing_text="–", replaced_columns=words)
 
 
 def _show_example() -> None:
