@@ -4,8 +4,9 @@ import copy
 import operator
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,6 +46,14 @@ class Batch:
     def token_masks(self, config: TransformerConfig) -> dict[str, np.ndarray]:
         """Return the token mask of every side, bool [B, T], True where an id is not padding."""
         return {side: config.token_mask(side, ids) for side, ids in self.ids.items()} | self.given_token_masks
+
+    def with_target_of(self, other: "Batch") -> "Batch":
+        """Return the batch with the target and the labels of another batch of as many sentences."""
+        def merged(own: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+            return own | {side: others[side] for side in ("target", "labels") if side in others}
+
+        return replace(self, ids=merged(self.ids, other.ids), tokens=merged(self.tokens, other.tokens),
+                       given_token_masks=merged(self.given_token_masks, other.given_token_masks))
 
     def length(self, config: TransformerConfig, side: str, item: int) -> int:
         """Return the number of ids of one sentence of a side up to and including its last token."""

@@ -14,6 +14,9 @@ DOG = {"weights": "translator", "source": "the dog saw a cat\nthe tired animal"}
 KEPT_DOG = {"kept": urlencode(DOG | {"source": "the dog saw a bird\nthe wide animal"})}
 IDS = TINY | {"tokenizer": "ids", "source": "4 5 6\n7 8", "target": "9 10\n11 12 13"}
 PATCH = {"patch": "encoder.residual.0.0"}
+# The source of the changed run lacks a word of the target, so that its target text would give other ids.
+OTHER_IDS = {"weights": "translator", "source": "我喜欢吃苹果我", "target": "我喜欢吃苹果 看看",
+             "kept": urlencode({"weights": "translator", "source": "我喜欢吃苹果。"})}
 OTHER = {"kept": urlencode(DOG | {"source": "the dog"})}
 
 STATES: list[tuple[str, dict[str, str]]] = [
@@ -37,6 +40,10 @@ STATES: list[tuple[str, dict[str, str]]] = [
         {"cause_section": "heads", "cause_kind": "encoder", "cause_measure": "noise", "cause_key": "1"},
     ) for state in (TINY | KEPT | PATCH, DOG | {"item": "1"}, TINY | KEPT | {"cause_direction": "noise", "item": "0"}, IDS,
                     {"weights": "english", "target": "the dog saw $x$"}, DOG | {"n_encoder_layers": "1", "target": "狗"})),
+    *(("cause", OTHER_IDS | section) for section in (
+        {}, {"cause_section": "lens", "cause_run": "changed"}, {"cause_section": "attribution", "cause_run": "changed"},
+        {"cause_section": "heads", "cause_kind": "decoder"},
+    )),
     ("cause", DOG | {"cause_part": "sublayers", "cause_word": "狗", "cause_other": "猫", "cause_at": "1"}),
     ("writing", DOG | {"glosses": "off"}), ("writing", {"weights": "english", "write_section": "forcing", "write_slip": "0"}),
 ]

@@ -18,6 +18,7 @@ from viz_core.ui.pages.cause.run_pair import RunPair, run_control
 from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
 from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, show_hint, url_param
 from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.runs.two_runs import patch_description
 from viz_core.ui.shell.setup import error_message
 
@@ -34,9 +35,8 @@ def attribution_section(pair: RunPair, question: Question) -> None:
             raise UserError(
                 "the changed run has no token at the position of the question.", "patch_place", at=question.position + 1
             )
-        inputs = pair.inputs(run)
-        call = Call(attribute_logit, inputs.capture, inputs.parameters, at, question.word, other, item).named("found")
-        attributed = cached(call, "attribution", (run.run_key(), item, question.word, other, at))
+        call = Call(attribute_logit, pair.capture_call(run), RunInputs(run).parameters, at, question.word, other, item)
+        attributed = cached(call.named("found"), "attribution", (run.run_key(), item, question.word, other, at))
         found = attributed.value()
     except ValueError as problem:
         st.info(escaped(error_message(problem)))

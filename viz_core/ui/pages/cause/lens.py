@@ -19,6 +19,7 @@ from viz_core.ui.pages.cause.run_pair import RunPair, run_control
 from viz_core.ui.shared.elements import data_table, linked_heatmaps, number_column
 from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 
 RAIL_WIDTH = 230
@@ -30,9 +31,9 @@ def lens_section(pair: RunPair, question: Question) -> None:
     run, item, at = pair.explained_run(), pair.item, pair.explained_position(question.position)
     capture = run.capture
     assert capture is not None
-    inputs, side = pair.inputs(run), run.config.output_side
+    inputs, recorded, side = RunInputs(run), pair.capture_call(run), run.config.output_side
     length = len(capture.ids(side, item))
-    whole = cached(Call(logit_lens, inputs.capture, inputs.parameters, item), "lens", (run.run_key(), item))
+    whole = cached(Call(logit_lens, recorded, inputs.parameters, item), "lens", (run.run_key(), item))
     lens: Expression[LogitLens] = whole.method("truncated", length).named("found")
     try:
         found = lens.value()
@@ -43,7 +44,7 @@ def lens_section(pair: RunPair, question: Question) -> None:
     show_hint(_hint_text(run, item, found, at))
     place, rail = figure_and_rail(RAIL_WIDTH)
     with place:
-        tokens, word = inputs.capture.method("tokens", side)[item][:length], inputs.token_names(side, item)
+        tokens, word = recorded.method("tokens", side)[item][:length], inputs.token_names(side, item)
         drawn = Call(lens_panel, lens, tokens, word, show_rank=url_param("cause_lens") == "rank")
         pick = linked_heatmaps([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True)
     with rail:

@@ -13,6 +13,7 @@ from viz_core.ui.escape import escaped
 from viz_core.ui.pages.cause.run_pair import RunPair
 from viz_core.ui.shell import mark_activity
 from viz_core.ui.shell.export.cached_call import CachedCall, cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 
 T = TypeVar("T")
@@ -74,5 +75,5 @@ def cache_key(pair: RunPair, question: Question) -> Hashable:
 
 def clean_corrupted_runs(pair: RunPair, question: Question) -> Call[CleanCorruptedRuns]:
     """Return both runs again, one sentence each and without padding. Its value raises `UserError` if they cannot be compared."""
-    clean, corrupted = pair.inputs(pair.clean, "clean"), pair.inputs(pair.corrupted, "changed")
-    return Call(runs_of_captures, clean.model, clean.capture, corrupted.capture, question, pair.item).named("contrast")
+    clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "changed")
+    return Call(runs_of_captures, clean.model, clean.capture, corrupted, question, pair.item).named("contrast")

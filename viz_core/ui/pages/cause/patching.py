@@ -31,6 +31,7 @@ from viz_core.ui.shell import (
     url_param,
     widget,
 )
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.runs.two_runs import patch_description
 from viz_core.ui.shell.setup import Setup
 
@@ -81,9 +82,9 @@ def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> Cal
 
 def _draw_maps(pair: RunPair, found: Expression[EffectMaps], shown: Sequence[EffectMap]) -> None:
     """Draw the maps of the selected values, `shown`. The picked cell is the one whose value B takes from A."""
-    clean, corrupted = pair.inputs(pair.clean, "clean"), pair.inputs(pair.corrupted, "changed")
+    clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "changed")
     maps, word = found.method("of_kind", url_param("cause_part")), clean.token_names(pair.clean.config.output_side, pair.item)
-    data = Call(effect_map_data, maps, found.attribute("pairs"), (clean.capture, corrupted.capture), word, pair.item)
+    data = Call(effect_map_data, maps, found.attribute("pairs"), (clean.capture, corrupted), word, pair.item)
     cells = [each.cell(url_param("patch")) if url_param("patch") and url_param("kept") else None for each in shown]
     pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
     choose = _PatchOnClick(pair.clean.setup, pair.corrupted.setup, tuple(

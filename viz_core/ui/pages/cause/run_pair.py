@@ -6,11 +6,10 @@ are patched into the corrupted run (denoising), B if corrupted values are patche
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
 import streamlit as st
 
+from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.experiments.question import first_difference
 from viz_core.experiments.replacements import Replacement, replace_any_word, suggest_replacements
@@ -18,6 +17,7 @@ from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import split_characters, split_words
 from viz_core.text.token_alignment import align_tokens
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.shell import (
     PageContext,
     TwoRuns,
@@ -45,12 +45,17 @@ PatchTarget = tuple[
 
 @dataclass(frozen=True, slots=True)
 class RunPair:
-    """The clean and the corrupted run with the same target, and other replacements to choose from. patched: B with its patch."""
+    """The clean and the corrupted run with the same target, and other replacements to choose from.
+
+    has_clean_ids: whether the corrupted run reads the target ids of the clean one, because its own target gives others. patched: B
+    with its patch.
+    """
 
     clean: PageContext
     corrupted: PageContext
     item: int
     replacements: tuple[Replacement, ...]
+    has_clean_ids: bool = False
     patched: PageContext | None = None
 
     @property
@@ -78,10 +83,16 @@ class RunPair:
         side = self.clean.config.output_side
         return next((j for i, j in align_tokens(*(run.ids(side, self.item) for run in (clean, corrupted))) if i == position), None)
 
-    def inputs(self, run: PageContext, name: str = "capture") -> RunInputs:
-        """Return the inputs of pictures that come from one of the runs. name: as in `RunInputs`."""
-        again = partial(_corrupted_again, self.clean.setup, self.corrupted.setup)
-        return RunInputs(run, name, again if run is self.corrupted else None)
+    def capture_call(self, run: PageContext, name: str = "capture") -> Expression[Capture]:
+        """Return the expression of the capture of one of the runs. name: of its variable in a notebook."""
+        if run is not self.corrupted or not self.has_clean_ids:
+            return RunInputs(run, name).capture
+        from viz_core.run import prepare, trace
+
+        clean, (source, target, __) = RunInputs(self.clean, "clean"), typed_sentences(run.setup)
+        typed = Call(prepare, clean.config, list(source), list(target), clean.tokenizers()).named("typed")
+        seed = {"seed": run.setup.seed} if run.setup.seed else {}
+        return Call(trace, clean.model, typed.method("with_target_of", clean.batch), **seed).named("changed").having(run.capture)
 
     def donor(self) -> PageContext:
         """Return the run whose values are patched into the other."""
@@ -111,13 +122,13 @@ def find_pair(context: PageContext, two: TwoRuns | None) -> RunPair | None:
             corrupted_sentence_box(clean, item, "")
             return None
         corrupted = _proposed_run(clean, item, offers)
-    corrupted = _run_with_target_of(clean, corrupted)
+    corrupted, has_clean_ids = _run_with_target_of(clean, corrupted)
     if corrupted.capture is None:
         st.markdown(_("The changed sentence cannot be run: type another one."))
         corrupted_sentence_box(clean, item, _sentence(corrupted.setup, item))
         return None
     patched = two.b if two is not None and url_param("patch") and (context is clean or context is corrupted) else None
-    return RunPair(clean, corrupted, item, offers, patched)
+    return RunPair(clean, corrupted, item, offers, has_clean_ids, patched)
 
 
 def run_control() -> None:
@@ -181,7 +192,7 @@ def _proposed_run(clean: PageContext, item: int, replacements: Sequence[Replacem
 
     def run_of(offer: Replacement) -> PageContext:
         setup = _setup_with_target_of(clean.setup, with_sentence_replaced(clean.setup, item, offer.sentence))
-        return _run_with_target_of(clean, context_of(setup))
+        return _run_with_target_of(clean, context_of(setup))[0]
 
     def differs(corrupted: PageContext) -> bool:
         if clean.capture is None or corrupted.capture is None:
@@ -212,17 +223,17 @@ def _has_same_ids(a: PageContext, b: PageContext, item: int) -> bool:
     return a.capture.ids(side, item) == b.capture.ids(side, min(item, b.capture.n_sentences - 1))
 
 
-def _run_with_target_of(clean: PageContext, corrupted: PageContext) -> PageContext:
-    """Return the corrupted run with the target of the clean run. Only a model with cross-attention has both."""
+def _run_with_target_of(clean: PageContext, corrupted: PageContext) -> tuple[PageContext, bool]:
+    """Return the corrupted run with the target of the clean run, and whether its own target text gives other ids.
+
+    Only a model with cross-attention has both.
+    """
     if not clean.config.has_cross_attention or clean.capture is None or _has_same_target(clean, corrupted):
-        return corrupted
+        return corrupted, False
     again = context_of(_setup_with_target_of(clean.setup, corrupted.setup))
-    return again if again.capture is None or _has_same_target(clean, again) else _with_target_ids(clean, again)
-
-
-def _corrupted_again(clean: Setup, corrupted: Setup) -> PageContext:
-    """Return the corrupted run of a `RunPair` from the setups of both runs."""
-    return _run_with_target_of(context_of(clean), context_of(corrupted))
+    if again.capture is None or _has_same_target(clean, again):
+        return again, False
+    return _with_target_ids(clean, again), True
 
 
 def _has_same_target(a: PageContext, b: PageContext) -> bool:
@@ -239,11 +250,7 @@ def _with_target_ids(clean: PageContext, corrupted: PageContext) -> PageContext:
     from viz_core.ui.shell.caching.server_cache import cached_run
 
     assert clean.batch is not None and corrupted.batch is not None
-    def of_both(name: str) -> dict[str, Any]:
-        own, target = getattr(corrupted.batch, name), getattr(clean.batch, name)
-        return {"source": own["source"], "target": target["target"], "labels": target["labels"]}
-
-    batch = replace(corrupted.batch, ids=of_both("ids"), tokens=of_both("tokens"), given_token_masks=of_both("given_token_masks"))
+    batch = corrupted.batch.with_target_of(clean.batch)
     setup = corrupted.setup
     return replace(corrupted, capture=cached_run(setup.weights, setup.config, batch, setup.seed, setup.device), batch=batch)
 

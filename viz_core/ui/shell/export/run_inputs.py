@@ -45,16 +45,15 @@ RunPart = Literal["capture", "model", "batch", "config", "tokenizers", "glosses"
 class RunInput(Input[T]):
     """One part of a run. name: of the variable that has the capture. item: the sentence whose words the tokenizers name, or None.
 
-    context: the run in the script run that draws the picture; a session keeps the input without it. find: as in `RunInputs`.
+    context: the run in the script run that draws the picture; a session keeps the input without it.
     """
 
-    __slots__ = ("context", "find", "is_edited", "item", "name", "part", "setup")
+    __slots__ = ("context", "is_edited", "item", "name", "part", "setup")
 
     def __init__(self, part: RunPart, setup: Setup, is_edited: bool, name: str, item: int | None = None) -> None:
         super().__init__()
         self.part, self.setup, self.is_edited, self.name, self.item = part, setup, is_edited, name, item
         self.context: PageContext | None = None
-        self.find: Callable[[], PageContext] | None = None
 
     @property
     def identity(self) -> Any:
@@ -62,8 +61,6 @@ class RunInput(Input[T]):
 
     def run_context(self) -> PageContext:
         """Return the run, from the script run that draws the picture or from the server's caches."""
-        if self.context is None and self.find is not None:
-            return self.find()
         return self.context or (displayed_run(self.setup) if self.is_edited else context_of(self.setup))
 
     def _computed(self) -> T:
@@ -71,9 +68,7 @@ class RunInput(Input[T]):
         return _VALUES[self.part](self.run_context() if needs_run else PageContext(self.setup, None), self.item)
 
     def _copy(self, copies: dict[int, Expression[Any]]) -> "RunInput[T]":
-        made: RunInput[T] = RunInput(self.part, self.setup, self.is_edited, self.name, self.item)
-        made.find = self.find
-        return made
+        return RunInput(self.part, self.setup, self.is_edited, self.name, self.item)
 
     @classmethod
     def code(cls, inputs: "Sequence[RunInput[Any]]") -> tuple[str, Sequence[str]]:
@@ -96,19 +91,14 @@ _VALUES: Mapping[RunPart, Callable[[PageContext, int | None], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class RunInputs:
-    """The inputs that come from one run.
-
-    name: the variable of its capture in a notebook: "a" and "b" if there are two runs. find: returns the run again for a file; None
-    if it is that of the setup.
-    """
+    """The inputs that come from one run. name: the variable of its capture in a notebook: "a" and "b" if there are two runs."""
 
     context: PageContext
     name: str = "capture"
-    find: Callable[[], PageContext] | None = None
 
     def _input(self, part: RunPart, item: int | None = None) -> RunInput[Any]:
         made: RunInput[Any] = RunInput(part, self.context.setup, self.context.edited_run_key is not None, self.name, item)
-        made.context, made.find = self.context, self.find
+        made.context = self.context
         return made
 
     @property
