@@ -44,6 +44,7 @@ STATES: list[tuple[str, dict[str, str]]] = [
         {}, {"cause_section": "lens", "cause_run": "changed"}, {"cause_section": "attribution", "cause_run": "changed"},
         {"cause_section": "heads", "cause_kind": "decoder"},
     )),
+    ("cause", {"weights": "translator", "source": "我喜欢吃苹果", "cause_section": "lens", "cause_run": "changed"}),
     ("cause", DOG | {"cause_part": "sublayers", "cause_word": "狗", "cause_other": "猫", "cause_at": "1"}),
     ("writing", DOG | {"glosses": "off"}), ("writing", {"weights": "english", "write_section": "forcing", "write_slip": "0"}),
 ]

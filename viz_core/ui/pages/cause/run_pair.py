@@ -187,20 +187,23 @@ def _find_replacements(clean: PageContext, item: int) -> tuple[Replacement, ...]
 
 
 def _proposed_run(clean: PageContext, item: int, replacements: Sequence[Replacement]) -> PageContext:
-    """Return the run of the first replacement that changes a predicted word, or of the first replacement if none does."""
+    """Return the run of the first replacement that changes a predicted word, or of the first replacement if none does.
+
+    Its target ids may differ from those of the clean run.
+    """
     from viz_core.ui.shell.caching.server_cache import cached_result
 
     def run_of(offer: Replacement) -> PageContext:
-        setup = _setup_with_target_of(clean.setup, with_sentence_replaced(clean.setup, item, offer.sentence))
-        return _run_with_target_of(clean, context_of(setup))[0]
+        return context_of(_setup_with_target_of(clean.setup, with_sentence_replaced(clean.setup, item, offer.sentence)))
 
-    def differs(corrupted: PageContext) -> bool:
+    def differs(offer: Replacement) -> bool:
+        corrupted, __ = _run_with_target_of(clean, run_of(offer))
         if clean.capture is None or corrupted.capture is None:
             return False
         return first_difference(clean.capture, corrupted.capture, item, item) is not None
 
     number = cached_result("change", (clean.run_key(), item), lambda: next(
-        (i for i, offer in enumerate(replacements) if differs(run_of(offer))), 0), len(replacements) * clean.run_cost()[0])
+        (i for i, offer in enumerate(replacements) if differs(offer)), 0), len(replacements) * clean.run_cost()[0])
     return run_of(replacements[number])
 
 
