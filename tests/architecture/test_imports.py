@@ -63,7 +63,7 @@ LAYERS: list[dict[str, str]] = [
     {
         "ui.__init__": "",
         "ui.streamlit_internals": "streamlit",
-        "ui.components": "streamlit numpy pandas messages config text capture analysis figures figures.plot_data "
+        "ui.components": "streamlit numpy pandas messages config text capture analysis figures figures.plot_data notebook "
         "ui.streamlit_internals",
         "ui.escape": "messages text figures ui.components",
         "ui.declarations": "messages config",
@@ -72,9 +72,9 @@ LAYERS: list[dict[str, str]] = [
         "ui.shell": "streamlit numpy torch PIL messages config presets stages text capture analysis model weights run generate "
         "experiments figures ui.streamlit_internals ui.components ui.escape ui.declarations ui.page_list",
         "ui.shared": "streamlit numpy pandas messages stages text capture analysis run experiments figures figures.plot_data "
-        "ui.components ui.escape ui.shell",
+        "notebook ui.components ui.escape ui.shell",
         "ui.pages": "streamlit numpy pandas messages config presets stages text capture run_file analysis model weights run "
-        "generate experiments training.interactive training.jobs tables figures ui.streamlit_internals "
+        "generate experiments training.interactive training.jobs tables figures figures.plot_data ui.streamlit_internals "
         "ui.components ui.escape ui.pages.*.declaration ui.shell ui.shared",
     },
     {"app": "ui.shell", "pages": "streamlit messages ui.shell ui.pages", "__main__": ""},
@@ -99,8 +99,14 @@ def module_name(name: str) -> str:
 
 
 def imports(tree: ast.AST, module: str = "") -> Iterator[str]:
-    """Every name that the tree imports, in full: `from a import b` is "a.b", relative to `module` where it has dots."""
+    """Every name that the tree imports, in full: `from a import b` is "a.b", relative to `module` where it has dots.
+
+    A recorded call of a function that is named as a text imports it when it is evaluated: `Call("a.b", x)`.
+    """
     for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name("Call") | ast.Subscript(ast.Name("Call")), args=[ast.Constant(str(name)), *__]):
+                yield name
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -312,6 +318,7 @@ def test_the_top_level_is_the_agreed_one() -> None:
         (wrong_layer, "viz_core.analysis.entropy", "from ..figures import theme"),
         (wrong_layer, "viz_core.figures.heads", "def f():\n    import streamlit as st"),
         (wrong_layer, "viz_core.run", "import streamlit.components.v2"),
+        (wrong_layer, "viz_core.ui.components.canvas", "Call[Any]('viz_core.tables.ablation', x)"),
         (wrong_layer, "viz_core.unheard_of", "import math"),
         (wrong_layer, "viz_core.ui.components.canvas", "from viz_core.ui.shell import view"),
         (wrong_layer, "viz_core.ui.components.canvas", "from viz_core.ui.shared.elements import chart"),

@@ -82,7 +82,7 @@ ELSEWHERE = {
     "ui.shared.word_swap": "ui/test_attention",
     "ui.shell.export.cached_call": "ui/test_calls",
     "ui.shell.export.run_inputs": "ui/test_snippets",
-    "ui.shell.export.notebook_code": "ui/test_snippets",
+    "ui.shell.export.run_code": "ui/test_snippets",
     "ui.shell.runs.setup_differences": "ui/test_attention",
     "ui.shell.layout.frame": "browser/test_presenter",
     "ui.shell.session.url": "ui/test_links",

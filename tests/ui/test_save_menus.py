@@ -15,7 +15,8 @@ from streamlit.testing.v1.element_tree import ElementTree
 from tests.ui.helpers import ONE_LAYER, TINY, open_page, run_fragment, widget
 from viz_core.capture.tidy import csv_bytes
 from viz_core.ui.components import export
-from viz_core.ui.components.export import FILE, FILE_KEY, REQUEST_KEY, ExportFormat, ExportRequest, with_sorted_imports
+from viz_core.ui.components.call_code import with_sorted_imports
+from viz_core.ui.components.export import FILE, FILE_KEY, REQUEST_KEY, ExportFormat, ExportRequest
 from viz_core.ui.pages.positions import page as positions_page
 from viz_core.ui.shell import PageContext
 

@@ -1,12 +1,11 @@
-"""The Python and the CSV of every picture of every page: each snippet (`notebook_code`, `run_inputs`) runs, and makes
-the numbers and the picture of the page."""
+"""The Python and the CSV of every picture of every page: each snippet (`call_code`, `run_inputs`, `run_code`) runs, and makes the
+numbers and the picture of the page."""
 
 import ast
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,7 +18,6 @@ from tests.ui.helpers import go as turn
 from tests.ui.helpers import sound, start
 from tests.ui.pseudo import KEPT_A, STATES, TINY
 from viz_core.config import TransformerConfig
-from viz_core.figures import plot_data
 from viz_core.figures.attention import pack_grids
 from viz_core.figures.curves import pack_curves
 from viz_core.figures.panels import pack_panels
@@ -30,9 +28,8 @@ from viz_core.training.interactive.recipe import Recipe
 from viz_core.training.interactive.run_history import initial_snapshot
 from viz_core.training.interactive.trained_weights import TrainedWeights
 from viz_core.training.jobs.engine import engine
-from viz_core.ui.components import export
+from viz_core.ui.components import calls, export, lines
 from viz_core.ui.components.calls import Group
-from viz_core.ui.components.export import REQUEST_KEY, SNIPPET_ENDINGS, ExportRequest, ExportResult, with_sorted_imports
 from viz_core.weights.user_weights import shared_user_weights
 
 MEAN = {"source": "<s> $x$ =1+1 שלום 🎉 the the", "target": "`a` <pad> \\n {b} ' \" $y$"}
@@ -41,7 +38,11 @@ TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+
 
 @dataclass(frozen=True)
 class Offered:
-    """What a picture offered in a run. shown: the Plotly figure, panels or grids that the page drew, or the heads of lines."""
+    """What a picture offered in a run.
+
+    text: its Python; None where a notebook cannot run it. shown: the Plotly figure, panels or grids that the page drew, or the
+    heads of lines.
+    """
 
     key: str
     end: str
@@ -55,75 +56,39 @@ KINDS = {"panels": "panels", "picture": "figure", "chart": "curves", "found": "l
          "drawing": "diagram", "candidates": "choice", "shown": "html", "frame": "frame"}
 
 
-class Any_(str):
-    """The key of every picture."""
-
-    def __ne__(self, other: object) -> bool:
-        self.of = str(other)
-        return False
-
-    __hash__ = str.__hash__
-
-
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
-    """`offered("positions", pos_section="clock")` → what the pictures of that page offer."""
+    """`offered("positions", pos_section="clock")` → what the pictures of that page offer. Each of them is a recorded call."""
     found: list[Offered] = []
-    shown: list[Any] = []
-
-    def noted(make: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
-        def made(*args: Any, **more: Any) -> Any:
-            shown.append(args[at])
-            return make(*args, **more)
-        return made
-
-    def made(
-        asked: ExportRequest, end: str, numbers: Callable[[], pd.DataFrame], code: Callable[[], str] | None, rows: int
-    ) -> ExportResult:
-        frame = numbers()
-        text = None if code is None else with_sorted_imports(code() + SNIPPET_ENDINGS[end])
-        key = asked.key.of  # type: ignore[attr-defined]
-        found.append(Offered(key, end, frame, text, shown[-1] if shown else None))
-        return ExportResult()
+    keep, recorded = export._store, calls.is_recorded
 
     def offered(page: str, **params: str) -> list[Offered]:
         found.clear()
-        at = start(**params)
-        at.session_state[REQUEST_KEY] = ExportRequest(Any_(), "python", 1, "")
-        if page == "home":
-            sound(at.run())
-        else:
-            at.run()
+        at = start(**params).run()
+        if page != "home":
             found.clear()
-            at.session_state[REQUEST_KEY] = ExportRequest(Any_(), "python", 2, "")
-            sound(turn(at, page))
+            turn(at, page)
+        sound(at)
         return list(found)
 
     def store(key: str, variables: Group, n_rows: int) -> None:
         keep(key, variables, n_rows)
         kept, first = export.registered_export(key), next(iter(variables.parts))
-        assert kept is not None
+        assert isinstance(kept, export.Export)
         try:
             text = kept.code()
         except ValueError:
-            return
+            text = None
         drawn = variables.parts["heads" if first == "found" else first].value()
         found.append(Offered(key, KINDS[first], kept.frame(), text, drawn))
 
-    keep = export._store
+    def is_recorded(x: Any) -> bool:
+        assert recorded(x), "a page draws a picture that is no recorded call, so its Save menu has nothing"
+        return True
+
     monkeypatch.setattr(export, "_store", store)
-
-    def offer(key: str, end: str, of: Sequence[Any], *more: Any) -> None:
-        shown.extend(of if end == "html" else ())
-        export.register_export(key, end, of, *more)
-
-    monkeypatch.setattr("viz_core.ui.shared.elements.register_export", offer)
-    for name in ("panels", "figure", "curves"):
-        monkeypatch.setattr(plot_data, name, noted(getattr(plot_data, name)))
-    for name, at in (("heads.pack_grids", 0), ("lines.pack_lines", 3)):
-        component = f"viz_core.ui.components.{name}"
-        monkeypatch.setattr(component, noted(resolve_name(component), at))
-    monkeypatch.setattr(export, "_export", made)
+    for module in (export, lines):
+        monkeypatch.setattr(module, "is_recorded", is_recorded)
     return offered
 
 
@@ -300,10 +265,10 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
 def test_every_table_of_data_and_every_picture_of_html_is_among_the_states() -> None:
     """A page that gets one belongs into FURTHER, for its CSV and its Python to be tried."""
     pages = (Path(__file__).parents[2] / "viz_core/ui/pages").rglob("*.py")
-    calls = [node for path in pages for node in ast.walk(ast.parse(path.read_text("utf-8")))
-             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("data_table", "exportable_html", "saved_html")]
-    keys = {ast.literal_eval(call.args[1]) for call in calls}
-    assert len(keys) == len(calls) and keys <= AFTERWARDS.union(*(keys for __, __, keys in FURTHER))
+    drawn = [node for path in pages for node in ast.walk(ast.parse(path.read_text("utf-8")))
+             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("data_table", "saved_html")]
+    keys = {ast.literal_eval(call.args[1]) for call in drawn}
+    assert len(keys) == len(drawn) and keys <= AFTERWARDS.union(*(keys for __, __, keys in FURTHER))
 
 
 @pytest.mark.parametrize(("page", "params", "keys"), FURTHER)
@@ -400,4 +365,5 @@ def test_a_config_is_written_out_where_only_this_server_has_the_weights(offered:
         check(one)
     cannot = offered("norms", weights=card.name)
     shared_user_weights.cache_clear()
-    assert {one.key for one in cannot} == {"norm_blocks"}  # the others' menus say that a notebook cannot run these weights
+    assert {one.key for one in cannot if one.text is not None} == {"norm_blocks"}  # a notebook cannot run these weights
+    assert len(cannot) > 1

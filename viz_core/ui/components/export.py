@@ -5,7 +5,7 @@ click in a Save menu reads it from there, and the file is made from it; the page
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,7 @@ import streamlit as st
 
 from viz_core.config.limits import CSV_BYTES_PER_ROW, MAX_EXPORT_BYTES, megabytes
 from viz_core.messages import translate as _
-from viz_core.ui.components.call_code import notebook_code, with_sorted_imports
+from viz_core.ui.components.call_code import notebook_code
 from viz_core.ui.components.calls import Expression, Group, as_expression, is_recorded
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ ExportFormat = Literal["csv", "json", "python"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "json", "python")
 FILE: Literal["file"] = "file"  # the format of a request from `export_button`
 FILE_KEY = "lab_file_"  # the first part of the keys of its buttons, by which save_menus.js finds them
-# Session-state keys: the request, its result in this run, and the container for a progress bar that does not shift the page.
-REQUEST_KEY, RESULT_KEY, PROGRESS_SLOT_KEY = "lab_save_asked", "lab_save_made", "lab_save_place"
+# Session-state keys: the request, and the container for a progress bar that does not shift the page.
+REQUEST_KEY, PROGRESS_SLOT_KEY = "lab_save_asked", "lab_save_place"
 EXPORTS_KEY = "lab_exports"  # the page, and the exports of its pictures by their keys
 PROGRESS_ROWS = 100_000  # rows from which a progress bar is shown
 
@@ -128,105 +128,6 @@ def make_file(request: ExportRequest, export: Export | FileExport) -> ExportResu
         return export.made(request)
     except ValueError as problem:
         return ExportResult(error=str(problem))
-
-
-# The last lines of a snippet: they set `picture`, the figure in a notebook, and `frame`, its numbers.
-SNIPPET_ENDINGS = {
-    "panels": """
-from viz_core.figures import plot_data
-from viz_core.notebook import matrices
-frame = plot_data.panels(panels)
-picture = matrices(panels)
-""",
-    "figure": """
-from viz_core.figures import plot_data
-frame = plot_data.figure(picture)
-""",
-    "curves": """
-from viz_core.figures import plot_data
-from viz_core.notebook import curves
-frame = plot_data.curves(chart)
-picture = curves(chart)
-""",
-    "lines": """
-from viz_core.figures import plot_data
-from viz_core.notebook import lines
-frame = plot_data.lines(weights, queries, keys)
-picture = lines(weights, queries, keys, heads)
-""",
-    "faded_lines": """
-from viz_core.figures import plot_data
-from viz_core.notebook import lines
-frame = plot_data.faded_lines(weights, queries, keys, kept)
-picture = lines(weights, queries, keys, heads, kept_share=kept)
-""",
-    "grids": """
-from viz_core.notebook import head_grids
-picture = head_grids(grids)
-""",
-    "clocks": """
-from viz_core.figures import plot_data
-from viz_core.notebook import clock
-frame = plot_data.clocks(clocks, position)
-picture = clock(clocks, position)
-""",
-    "diagram": """
-from viz_core.figures import plot_data
-from viz_core.notebook import diagram
-frame = plot_data.diagram(drawing)
-picture = diagram(drawing)
-""",
-    "choice": """
-from viz_core.figures import plot_data
-frame = plot_data.choice(candidates)
-picture = frame
-""",
-    "html": """
-from viz_core.notebook import html_picture
-picture = html_picture(shown)
-""",
-    "frame": """
-picture = frame
-""",  # a DataFrame shown as a table
-}
-
-
-def register_export(
-    key: str, ending: str, plot_args: Sequence[Any], code: Callable[[], str] | None = None, n_rows: int = 0,
-    make_frame: "Callable[[], pd.DataFrame] | None" = None,
-) -> None:
-    """Create the requested file if the request in the session state is for this figure.
-
-    ending: a key of `SNIPPET_ENDINGS`. plot_args: the arguments of the function of that name in `viz_core.figures.plot_data`,
-    which returns the tidy table; or make_frame returns it. n_rows: its approximate number of rows. code: returns the snippet
-    without its last lines; it must define the names that they use.
-    """
-    asked: ExportRequest | None = st.session_state.get(REQUEST_KEY)
-    if asked is None or asked.key != key:
-        return
-
-    def table() -> "pd.DataFrame":
-        from viz_core.figures import plot_data  # imported here: pandas takes half a second, and most visitors export nothing
-
-        found: pd.DataFrame = make_frame() if make_frame is not None else getattr(plot_data, ending)(*plot_args)
-        return found
-
-    try:
-        st.session_state[RESULT_KEY] = _export(asked, ending, table, code, n_rows)
-    except ValueError as problem:
-        st.session_state[RESULT_KEY] = ExportResult(error=str(problem))
-
-
-def _export(
-    request: ExportRequest, ending: str, make_frame: "Callable[[], pd.DataFrame]", code: Callable[[], str] | None, n_rows: int
-) -> ExportResult:
-    if request.file_format == "python":
-        if code is None:
-            return ExportResult(error=_("This picture has no Python; its numbers are in the CSV."))
-        return ExportResult(
-            "", "text/x-python", with_sorted_imports(code() + SNIPPET_ENDINGS[ending]).encode("utf-8", "backslashreplace")
-        )
-    return _table_file(request, make_frame, n_rows)
 
 
 def _table_file(request: ExportRequest, make_frame: "Callable[[], pd.DataFrame]", n_rows: int) -> ExportResult:

@@ -18,7 +18,7 @@ from viz_core.messages import translate as _
 from viz_core.messages.number_format import description_hash, file_stem
 from viz_core.ui.components.calls import Call, Expression, Recorded, as_expression, evaluated
 from viz_core.ui.components.canvas import Pick, is_valid_pick, matrices
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.shell import PAGES, PageContext, current_setup, set_from_widget, set_url_params, url_param, widget, widget_value
 from viz_core.ui.shell.session.state import PAGE_TITLE
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
@@ -82,14 +82,13 @@ def sentence_picker(
 
 def linked_heatmaps(
     panels: Recorded[Sequence[Panel]], key: str, default: Pick | None = None, on_pick: Callable[[Pick], None] | None = None,
-    fill: bool = False, lookup: VocabularyLookup | None = None, code: Callable[[], str] | None = None,
-    name: str = "",
+    fill: bool = False, lookup: VocabularyLookup | None = None, name: str = "",
 ) -> Pick | None:
     """Draw `matrices` whose picked cell is in the link, and return that cell. key: one of `HEATMAPS`.
 
     default: the cell that is picked if the link has none. A cell that is out of range is named, and nothing is picked. on_pick:
     called before the run that follows the choice of another cell. fill: whether they fill their container. lookup: for panels of
-    ids. code: returns the lines that make `panels` in a notebook. name: a common title, if those of the panels are not enough.
+    ids. name: a common title, if those of the panels are not enough.
     """
     stored, has_lead = next((place for canvas, *place in url_param("cells") if canvas == key), None), default is not None
 
@@ -100,10 +99,9 @@ def linked_heatmaps(
 
     shown = default if stored is None else Pick(*stored) if stored else None
     newest = bool(stored) and url_param("cells")[-1][0] == key  # a link scrolls to the cell that was picked last
-    record, panels = as_expression(panels), evaluated(panels)
-    pick = matrices(record if code is None else panels, key=key, pick=shown, on_pick=chosen, fill=fill, scroll_to_pick=newest,
-                    lookup=lookup, code=code, name=name)
-    if stored and not is_valid_pick([p.values.shape for p in panels], shown):
+    record = as_expression(panels)
+    pick = matrices(record, key=key, pick=shown, on_pick=chosen, fill=fill, scroll_to_pick=newest, lookup=lookup, name=name)
+    if stored and not is_valid_pick([p.values.shape for p in record.value()], shown):
         panel, row, col = stored
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",
                      row=row, col=col, panel=panel + 1))
@@ -136,15 +134,12 @@ PLOTLY_CONFIG: dict[str, Any] = {
 }
 
 
-def chart(figure: Recorded[Any], key: str, fill: bool = False, code: Callable[[], str] | None = None) -> None:
+def chart(figure: Recorded[Any], key: str, fill: bool = False) -> None:
     """Draw a Plotly figure with its alternative text and Save menu.
 
-    fill: whether it fills its container and has larger type in presenter's mode. code: returns the lines that make it as `picture`
-    in a notebook.
+    fill: whether it fills its container and has larger type in presenter's mode.
     """
     record, figure = as_expression(figure), evaluated(figure)
-    if code is not None:
-        register_export(key, "figure", (figure,), code)
     register_picture(key, {"picture": record, "frame": Call("viz_core.figures.plot_data.figure", record)})
     if fill and url_param("present"):
         figure = figure.with_presentation_font()
@@ -169,33 +164,6 @@ def _zoom_identity(figure: Mapping[str, Any]) -> str:
     return f"{sentence:08x}-{description_hash(title_text(layout), axes, names)}"
 
 
-def exportable_html(
-    body: str,
-    key: str,
-    table_function: str,
-    figure_arguments: Sequence[Any],
-    code: Callable[[], str],
-    name: str = "",
-    rows: int = 0,
-    end: str = "html",
-) -> str:
-    """Wrap HTML in an element that the Save menu treats as a picture, and register its export.
-
-    table_function, figure_arguments: the name of a function of `plot_data` and its arguments, for the table of the picture; rows:
-    its approximate number of rows. code: returns the lines that make `shown` (this HTML) and `frame` in a notebook, or only `frame`
-    if `end`, a key of `SNIPPET_ENDINGS`, is "frame". name: its title, if it has no caption.
-    """
-    def numbers() -> "pd.DataFrame":
-        from viz_core.figures import plot_data  # imports pandas, which takes half a second
-
-        found: pd.DataFrame = getattr(plot_data, table_function)(*figure_arguments)
-        return found
-
-    register_export(key, end, (body,), code, rows, numbers)
-    named = f' data-name="{html.escape(name)}"' if name else ""
-    return f'<div class="lab-html" data-key="{key}"{named}>{body}</div>'
-
-
 def saved_html(shown: Recorded[str], key: str, frame: "Expression[pd.DataFrame]", name: str = "", rows: int = 0) -> str:
     """Return HTML in an element that the Save menu treats as a picture. key: of the picture.
 
@@ -217,7 +185,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str | TableCell]], **
 
 def data_table(
     frame: "Recorded[pd.DataFrame]", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str, missing_text: str = "NaN",
-    code: Callable[[], str] | None = None, replaced_columns: Mapping[str, Sequence[Any]] | None = None,
+    replaced_columns: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
     """Draw a data frame as a table that can be sorted, searched and shown on the full screen; `table` is for tables of text.
 
@@ -225,11 +193,9 @@ def data_table(
     alternative text. missing_text: shown in place of NaN. The height is at most that of ten rows; further rows scroll.
 
     The Save menu has the whole frame with its own column names and values. replaced_columns: texts shown in place of the values of
-    a column. code: returns the lines that make `frame` in a notebook.
+    a column.
     """
     record, data = as_expression(frame), evaluated(frame)
-    if code is not None:
-        register_export(key, "frame", (), code, len(data), lambda: data.reset_index(drop=True))
     register_picture(key, {"frame": record, "picture": record}, len(data))
     shown = data.assign(**(replaced_columns or {}))[list(columns)]
     config = {

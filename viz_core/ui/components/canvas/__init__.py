@@ -15,7 +15,7 @@ from viz_core.figures import assets
 from viz_core.figures.lookup import VocabularyLookup
 from viz_core.figures.panels import Panel, pack_panels
 from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
@@ -49,7 +49,6 @@ def matrices(
     scroll_to_pick: bool = False,
     lookup: VocabularyLookup | None = None,
     pick_navigates: bool = False,
-    code: Callable[[], str] | None = None,
     name: str = "",
 ) -> Pick | None:
     """Draw the panels, inputs left of outputs (above them on a narrow page), and return the picked cell.
@@ -57,7 +56,7 @@ def matrices(
     fill: whether cells grow to the height of the container, and scroll in it if they would become too small. scroll_to_pick:
     whether a page that opens with this pick scrolls to it. lookup: draw panels of ids as words with lines to vocabulary rows;
     picking a word picks its cell. pick_navigates: a pick opens something else, so arrow keys move without picking and Enter
-    picks. code: returns the notebook code that creates `panels`. name: a common name of the panels.
+    picks. name: a common name of the panels.
 
     The most recent change is used: a pick by the user, or another value of `pick` than in the previous run. A page can omit
     `pick` and use the returned one, or keep the pick itself (in a link or a select box) and pass it in each run. `on_pick` is
@@ -88,8 +87,6 @@ def matrices(
         data=pack_panels(panels, drawn, number, fill, scroll_to_pick, lookup, current_glosses(), pick_navigates, name),
         on_pick_change=report,
     )
-    if code is not None:
-        register_export(key, "panels", (panels,), code, sum(n_rows * n_cols for n_rows, n_cols in sizes))
     register_picture(key, {
         "panels": record, "frame": Call("viz_core.figures.plot_data.panels", record),
         "picture": Call("viz_core.notebook.matrices", record),

@@ -17,7 +17,7 @@ from viz_core.figures.assets import component_script, stylesheet
 from viz_core.figures.decoding import CandidateTable, to_dict
 from viz_core.figures.glosses import gloss
 from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
@@ -37,12 +37,12 @@ class TextTokens:
 
 def candidate_table(
     text: TextTokens, candidates: Recorded[CandidateTable], title: str, *, key: str, on_step: Callable[[int], None],
-    on_pick: Callable[[int], None] | None = None, pickable_rows: Sequence[int] = (), code: Callable[[], str] | None = None,
+    on_pick: Callable[[int], None] | None = None, pickable_rows: Sequence[int] = (),
 ) -> None:
     """Draw the tokens and the candidates.
 
     `on_step(step)` is called before the rerun after a click on a token, `on_pick(row)` after a click on a candidate in one of
-    `pickable_rows`. code: returns the notebook code that creates `candidates`.
+    `pickable_rows`.
     """
     record, candidates = as_expression(candidates), evaluated(candidates)
     steps, rows = len(text.written), len(candidates.rows)  # the session keeps the callbacks, so they must not reference the table
@@ -59,8 +59,6 @@ def candidate_table(
     data["glosses"] = _glosses((*text.start, *text.written, *(row.label for row in candidates.rows)))
     # Sent as text, because Streamlit imports pandas to check whether a list is a table.
     _COMPONENT(key=key, data={"choice": json.dumps(data, ensure_ascii=False)}, on_step_change=stepped, on_pick_change=picked)
-    if code is not None:
-        register_export(key, "choice", (candidates,), code)
     frame = Call[Any]("viz_core.figures.plot_data.choice", record)
     register_picture(key, {"candidates": record, "frame": frame, "picture": frame})
 

@@ -13,19 +13,17 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.clock import ClockChart
 from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component("clock", **assets.component("clock"))
 
 
-def clock(clocks: Recorded[ClockChart], position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False,
-          code: Callable[[], str] | None = None) -> None:
+def clock(clocks: Recorded[ClockChart], position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False) -> None:
     """Draw the clocks at a position; `on_move(position)` is called before the rerun after the slider stops.
 
-    fill: whether they take the size of the container. code: returns the notebook code that creates `clocks` and `position`.
+    fill: whether they take the size of the container.
     """
-
     record, clocks = as_expression(clocks), evaluated(clocks)
     first, last = clocks.first, clocks.last
 
@@ -36,8 +34,6 @@ def clock(clocks: Recorded[ClockChart], position: int, *, key: str, on_move: Cal
 
     echo, _ = _parse_move(st.session_state.get(key))
     _COMPONENT(key=key, data=clocks.to_dict() | {"position": position, "echo": echo, "fill": fill}, on_rest_change=report)
-    if code is not None:
-        register_export(key, "clocks", (clocks, position), code)
     register_picture(key, {
         "clocks": record, "frame": Call("viz_core.figures.plot_data.clocks", record, position),
         "picture": Call("viz_core.notebook.clock", record, position),

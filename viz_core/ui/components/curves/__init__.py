@@ -3,29 +3,23 @@
 Why not Plotly: one chart redraws in 52 to 64 ms here and in 140 ms there, 2.5 times an empty component of Streamlit (56 ms).
 """
 
-from collections.abc import Callable
-
 from viz_core.figures import assets
 from viz_core.figures.curves import CurveChart, pack_curves
 from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component("curves", **assets.component("curves"))
 
 
-def curves(
-    chart: Recorded[CurveChart], key: str, fill: bool = False, code: Callable[[], str] | None = None, subject: str = ""
-) -> None:
+def curves(chart: Recorded[CurveChart], key: str, fill: bool = False, subject: str = "") -> None:
     """Draw the chart at the width of its column.
 
-    fill: whether it takes the height of the container, too. code: returns the notebook code that creates `chart`. subject: what
-    the chart shows apart from its titles, such as the sentence; a zoom is reset when it changes.
+    fill: whether it takes the height of the container, too. subject: what the chart shows apart from its titles, such as the
+    sentence; a zoom is reset when it changes.
     """
     record, chart = as_expression(chart), evaluated(chart)
     _COMPONENT(key=key, data=pack_curves(chart, fill, subject))
-    if code is not None:
-        register_export(key, "curves", (chart,), code, sum(len(s.x) for s in chart.series))
     register_picture(key, {
         "chart": record, "frame": Call("viz_core.figures.plot_data.curves", record),
         "picture": Call("viz_core.notebook.curves", record),

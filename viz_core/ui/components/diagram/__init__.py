@@ -14,7 +14,7 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.architecture import Diagram
 from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component("diagram", **assets.component("diagram"))
@@ -30,7 +30,6 @@ def diagram(
     on_open: Callable[[str], None] | None = None,
     toggle_label: str = "",
     on_toggle: Callable[[], None] | None = None,
-    code: Callable[[], str] | None = None,
 ) -> str | None:
     """Draw the diagram and return the stage of the box that was clicked (or pressed by Enter or Space) in this run, else None.
 
@@ -40,8 +39,7 @@ def diagram(
     drawing takes the size of the container and scrolls in it, with the current box visible. known_stages: all stages that a
     diagram of this model can open, because a quick click can be on the previous diagram, which may have other boxes. on_open:
     called with the stage before the rerun after a click, so that this rerun can show it. toggle_label: the text of a button
-    above the drawing for another view; on_toggle: called when it is pressed. code: returns the notebook code that creates
-    `drawing`.
+    above the drawing for another view; on_toggle: called when it is pressed.
     """
     record, drawing = as_expression(drawing), evaluated(drawing)
     known = frozenset((*known_stages, *(box.stage for box in drawing.boxes)))
@@ -57,8 +55,6 @@ def diagram(
 
     data = _to_dict(drawing) | {"room": height, "fill": fill, "turn": toggle_label}
     result = _COMPONENT(key=key, data=data, on_open_change=report, on_turn_change=turned)
-    if code is not None:
-        register_export(key, "diagram", (drawing,), code, len(drawing.boxes))
     register_picture(key, {
         "drawing": record, "frame": Call("viz_core.figures.plot_data.diagram", record),
         "picture": Call("viz_core.notebook.diagram", record),

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -14,32 +14,24 @@ from viz_core.analysis.labelled_weights import AllHeads
 from viz_core.figures import assets
 from viz_core.figures.attention import HeadGrid, pack_grids
 from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.streamlit_internals import Component
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Focus = tuple[AttentionKind, int, int]  # kind, layer, head
-
 
 _COMPONENT = Component("heads", **assets.component("heads"))
 
 
 def head_grids(
     grids: Recorded[Sequence[HeadGrid]], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False,
-    pair_weights: np.ndarray | None = None,
-    weights: Recorded[Sequence[AllHeads]] = (), make_frame: "Callable[[], pd.DataFrame] | None" = None,
-    n_rows: int = 0, code: Callable[[], str] | None = None,
+    pair_weights: np.ndarray | None = None, weights: Recorded[Sequence[AllHeads]] = (), n_rows: int = 0,
 ) -> None:
     """Draw the grids; `on_focus(head)` is called before the rerun after a click or an arrow key.
 
     fill: whether tiles grow to the height of the container. pair_weights [L, H]: the weight of the picked pair of tokens in each
     head of the kind in focus, shown in the tooltip of a tile. weights: what the export has, with about `n_rows` rows, because a
-    tile has only shades. make_frame: returns the weights as a DataFrame for the export,
-    with about `n_rows` rows, because a tile has only shades. code: returns the notebook code that creates `grids` and `frame`.
+    tile has only shades.
     """
-
     record, grids = as_expression(grids), evaluated(grids)
 
     def report() -> None:
@@ -49,8 +41,6 @@ def head_grids(
 
     echo, _ = _parse_focus(st.session_state.get(key), grids)
     _COMPONENT(key=key, data=pack_grids(grids, focus, echo, fill, pair_weights), on_focus_change=report)
-    if make_frame is not None:
-        register_export(key, "grids", (), code, n_rows, make_frame)
     register_picture(key, {
         "grids": record, "frame": Call("viz_core.figures.plot_data.head_weights", as_expression(weights)),
         "picture": Call("viz_core.notebook.head_grids", record),

@@ -20,7 +20,7 @@ from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
 from viz_core.messages import translate as _
 from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated, is_recorded
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
@@ -34,7 +34,7 @@ def attention_lines(
     found: Recorded[LabelledWeights], heads: Sequence[int], locked: Lock, title: str, *,
     key: str, selection_id: str, on_lock: Callable[[Lock], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
-    fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")), code: Callable[[], str] | None = None,
+    fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")),
     kept_share: Recorded[np.ndarray] | None = None, indices: KeptPositions | None = None,
 ) -> None:
     """Draw weights [H, T, S] between labelled queries and keys as lines.
@@ -44,11 +44,9 @@ def attention_lines(
     until the tokens change.
 
     heads: the heads shown at first, and again when selection_id changes. fill: whether rows grow to the height of the container.
-    names: the titles of the two columns. code: returns the notebook code that creates `weights`, `queries`, `keys` and `heads`.
-    kept_share [H, T]: the share of its weight that a row keeps if keys are left out, which fades its lines; `code` creates it as
-    `kept`. indices: the original positions of the queries and keys, if some are left out.
+    names: the titles of the two columns. kept_share [H, T]: the share of its weight that a row keeps if keys are left out, which
+    fades its lines. indices: the original positions of the queries and keys, if some are left out.
     """
-
     record, share_record = as_expression(found), as_expression(kept_share)
     (weights, queries, keys), share = evaluated(found), evaluated(kept_share)
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # sessions keep `report`, so it must not hold weights
@@ -69,9 +67,6 @@ def attention_lines(
                       reports_state=on_lock is not None or on_heads is not None, glosses=current_glosses(), kept_share=share,
                       indices=indices)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
-    if code is not None:
-        drawn = (weights, queries, keys) if share is None else (weights, queries, keys, share)
-        register_export(key, "lines" if share is None else "faded_lines", drawn, code, weights.size)
     if is_recorded(record):
         parts, shown_heads = tuple(map(record.attribute, LabelledWeights._fields)), as_expression(list(heads))
         fades = {} if share is None else {"kept_share": share_record}

@@ -16,7 +16,7 @@ import streamlit as st
 from viz_core.figures.assets import component_script, stylesheet
 from viz_core.messages.number_format import with_minus_sign
 from viz_core.ui.components.calls import Expression
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.streamlit_internals import Component
 
 if TYPE_CHECKING:
@@ -42,13 +42,11 @@ class HeadProfiles:
 
 def profile_table(
     profiles: HeadProfiles, focus: int | None, *, key: str, on_open: Callable[[int], None],
-    frame: "Expression[pd.DataFrame] | None" = None, make_frame: "Callable[[], pd.DataFrame] | None" = None,
-    code: Callable[[], str] | None = None,
+    frame: "Expression[pd.DataFrame]",
 ) -> None:
     """Draw the table; `on_open(row)` is called before the rerun after a row was opened. focus: the marked row.
 
-    frame: the table as a tidy DataFrame for the export. make_frame: returns it. code: returns the notebook code that creates it as
-    `frame`.
+    frame: the table as a tidy DataFrame for the export.
     """
     n_rows = len(profiles.names)
 
@@ -60,10 +58,7 @@ def profile_table(
 
     # Sent as text, because Streamlit imports pandas to check whether a list is a table.
     _COMPONENT(key=key, data={"table": profiles_json(profiles), "focus": -1 if focus is None else focus}, on_open_change=opened)
-    if make_frame is not None:
-        register_export(key, "frame", (), code, n_rows, make_frame)
-    if frame is not None:
-        register_picture(key, {"frame": frame, "picture": frame}, n_rows)
+    register_picture(key, {"frame": frame, "picture": frame}, n_rows)
 
 
 def profiles_json(profiles: HeadProfiles) -> str:

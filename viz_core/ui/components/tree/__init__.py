@@ -17,7 +17,7 @@ from viz_core.figures.assets import component_script, stylesheet
 from viz_core.figures.glosses import glosses_of
 from viz_core.figures.tree import TreeNode
 from viz_core.ui.components.calls import Expression
-from viz_core.ui.components.export import register_export, register_picture
+from viz_core.ui.components.export import register_picture
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
@@ -31,13 +31,11 @@ _COMPONENT = Component(
 
 def continuation_tree(
     nodes: Sequence[TreeNode], current: int, *, key: str, on_open: Callable[[int], None],
-    frame: "Expression[pd.DataFrame] | None" = None, make_frame: "Callable[[], pd.DataFrame] | None" = None,
-    code: Callable[[], str] | None = None,
+    frame: "Expression[pd.DataFrame]",
 ) -> None:
     """Draw the nodes; `on_open(node)` is called before the rerun after a click on one. current: the marked node.
 
-    frame: the tree as a tidy DataFrame for the export. make_frame: returns it. code: returns the notebook code that creates it as
-    `frame`.
+    frame: the tree as a tidy DataFrame for the export.
     """
     n_nodes = len(nodes)
 
@@ -51,7 +49,4 @@ def continuation_tree(
     meanings = glosses_of((node.label for node in nodes), current_glosses())
     data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": meanings}, ensure_ascii=False)
     _COMPONENT(key=key, data={"tree": data}, on_open_change=opened)
-    if make_frame is not None:
-        register_export(key, "frame", (), code, n_nodes, make_frame)
-    if frame is not None:
-        register_picture(key, {"frame": frame, "picture": frame}, n_nodes)
+    register_picture(key, {"frame": frame, "picture": frame}, n_nodes)

@@ -17,7 +17,7 @@ from viz_core.config import TransformerConfig
 from viz_core.text import AnyTokenizer
 from viz_core.ui.components.calls import Call, Expression, Input
 from viz_core.ui.components.glosses import current_glosses
-from viz_core.ui.shell.export.notebook_code import (
+from viz_core.ui.shell.export.run_code import (
     CodeLines,
     append_code,
     build_code,

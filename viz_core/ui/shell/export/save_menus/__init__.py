@@ -20,14 +20,12 @@ from viz_core.ui.components.export import (
     FILE,
     FILE_KEY,
     REQUEST_KEY,
-    RESULT_KEY,
     ExportRequest,
     ExportResult,
     make_file,
     registered_export,
 )
 from viz_core.ui.escape import escaped
-from viz_core.ui.shell.session.state import IN_PAGE_FRAME
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component(
@@ -38,22 +36,16 @@ _COMPONENT = Component(
 @st.fragment(key="save_menus")
 def save_menus(page: str) -> None:
     """Draw the component with the requested file. page: its name, the first part of file names."""
-    asked: ExportRequest | None = st.session_state.get(REQUEST_KEY)
-    if asked is not None and RESULT_KEY not in st.session_state:
-        if (export := registered_export(asked.key)) is not None:
-            st.session_state[RESULT_KEY] = make_file(asked, export)
-        elif not st.session_state.get(IN_PAGE_FRAME):
-            st.rerun()  # a picture that registers nothing recognises the request when it is drawn
-    asked = st.session_state.pop(REQUEST_KEY, None)
-    made: ExportResult | None = st.session_state.pop(RESULT_KEY, None)
-    reply: dict[str, Any] | None = None
+    asked: ExportRequest | None = st.session_state.pop(REQUEST_KEY, None)
+    made, reply = ExportResult(), None
     if asked is not None:
-        made = made or ExportResult(error=_("This picture is no longer on the page."))
+        export = registered_export(asked.key)
+        made = ExportResult(error=_("This picture is no longer on the page.")) if export is None else make_file(asked, export)
         if made.error and asked.file_format == FILE:
             st.toast(escaped(made.error))  # no menu is open that could show it
-        # A reply with a name answers a button of the page: the script saves it at once, and the server counts its number.
+        # A reply with a name answers a button of the page: the script saves it at once, each number once.
         reply = {"number": asked.number, "what": asked.file_format, "name": made.name, "mime": made.mime, "problem": made.error}
-    data = with_header({"page": page, "file_key": FILE_KEY, "reply": reply}, made.data if asked is not None and made else b"")
+    data = with_header({"page": page, "file_key": FILE_KEY, "reply": reply}, made.data)
     _COMPONENT(key="lab_save", data=data, on_ask_change=_on_ask)
 
 
@@ -68,4 +60,3 @@ def _on_ask() -> None:
         return
     link = link if isinstance(link, str) and len(link) <= 2 * MAX_LINK_BYTES else ""
     st.session_state[REQUEST_KEY] = ExportRequest(key, what, number, link)
-    st.session_state.pop(RESULT_KEY, None)

@@ -1,26 +1,13 @@
-"""Notebook code: the Python that reproduces a picture of a page, filled with the values that the page drew.
+"""The lines of Python that make a run, or parts of it, in a notebook: the inputs of recorded calls (`run_inputs`)."""
 
-    chart(figure, "pos_waves", code=lambda: fill_template('''
-        from viz_core.analysis.positions import sinusoidal_table
-        table = sinusoidal_table({length}, {d_model}, {base})
-        ...
-        ''', length=50, d_model=64, base=10000.0))
-
-A snippet defines the names that its last lines read (`SNIPPET_ENDINGS` of `viz_core.ui.components.export`): `panels` for matrices,
-`picture` for a Plotly figure, `chart` for curves. `run_code` returns the lines that make the run.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
 from textwrap import dedent
 from typing import Any
 
 from viz_core.config import FIELDS, TransformerConfig
 from viz_core.messages import translate as _
-from viz_core.ui.components.call_code import python_literal as plain_literal
-from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.components.call_code import python_literal
 from viz_core.ui.shell.runs.page_context import PageContext, context_of
-from viz_core.ui.shell.runs.two_runs import TwoRuns
 from viz_core.ui.shell.session.generated_target import generate_targets
 from viz_core.ui.shell.setup import Setup, changed_fields, from_query, parse_ids, typed_sentences
 from viz_core.weights.catalogue import server_models
@@ -29,30 +16,13 @@ MAX_ARGUMENT_CHARS = 90  # characters of arguments, roughly, from which a call t
 
 
 class CodeLines(str):
-    """Lines of Python. `fill_template` inserts them unchanged, and any other value as `repr` writes it."""
+    """Lines of Python. `fill_template` inserts them unchanged, and any other value as a literal."""
 
 
 def fill_template(template: str, **values: Any) -> CodeLines:
     """Return a template with its {fields} filled in. A field for several lines of code must begin a line of the template."""
-    return CodeLines(
-        dedent(template).strip("\n").format_map({name: python_literal(value) for name, value in values.items()}) + "\n"
-    )
-
-
-def python_literal(value: Any) -> str:
-    """Return a value as a Python expression. Typed text is written so that invisible characters show."""
-    if isinstance(value, CodeLines):
-        return value.strip("\n")
-    if is_dataclass(value) and not isinstance(value, type):
-        inside = ", ".join(f"{f.name}={python_literal(getattr(value, f.name))}" for f in fields(value) if f.init)
-        return f"{type(value).__name__}({inside})"
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        inside = ", ".join(map(python_literal, value)) + ("," if isinstance(value, tuple) and len(value) == 1 else "")
-        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
-    return plain_literal(value)
-
-
-# ---------------------------------------------------------------- runs
+    texts = {name: value.strip("\n") if isinstance(value, CodeLines) else python_literal(value) for name, value in values.items()}
+    return CodeLines(dedent(template).strip("\n").format_map(texts) + "\n")
 
 
 def run_code(context: PageContext, name: str = "capture") -> CodeLines:
@@ -109,16 +79,6 @@ def build_code(context: PageContext) -> CodeLines:
         """, config=config_code(setup), model=model)
 
 
-def tokenizer_code(context: PageContext, side: str) -> CodeLines:
-    """Return the line that makes `tokenizer` for one side; it follows the lines that make `config`."""
-    if context.setup.checkpoint_card is not None:
-        return fill_template("tokenizer = weights.tokenizers()[{side}]", side=side)
-    return fill_template("""
-        from viz_core.run import untrained_tokenizers
-        tokenizer = untrained_tokenizers(config, {kind})[{side}]
-        """, kind=_tokenizer_kind(context.setup), side=side)
-
-
 def _tokenizer_kind(setup: Setup) -> str:
     """Return the name of the untrained tokenizer. Lists of ids need none, so any will do for them."""
     return "word" if setup.tokenizer == "ids" else setup.tokenizer
@@ -128,25 +88,23 @@ def settings_code(config: TransformerConfig) -> CodeLines:
     """Return a config as `TransformerConfig(d_model=64, …)`, without the fields that have their default."""
     default = TransformerConfig()
     changed = {name: getattr(config, name) for name in FIELDS if getattr(config, name) != getattr(default, name)}
-    return call_code("TransformerConfig", changed)
-
-
-def call_code(name: str, named_arguments: Mapping[str, Any]) -> CodeLines:
-    """Return a call with keyword arguments, on several lines where one would be too long."""
-    arguments = [f"{key}={python_literal(value)}" for key, value in named_arguments.items()]
+    arguments = [f"{key}={python_literal(value)}" for key, value in changed.items()]
     if sum(map(len, arguments)) <= MAX_ARGUMENT_CHARS:
-        return CodeLines(f"{name}({', '.join(arguments)})")
+        return CodeLines(f"TransformerConfig({', '.join(arguments)})")
     lines = [arguments[0]]
     for argument in arguments[1:]:
         if len(lines[-1]) + len(argument) <= MAX_ARGUMENT_CHARS:
             lines[-1] += f", {argument}"
         else:
             lines.append(argument)
-    return CodeLines(f"{name}(\n    " + ",\n    ".join(lines) + ",\n)")
+    return CodeLines("TransformerConfig(\n    " + ",\n    ".join(lines) + ",\n)")
 
 
 def config_code(setup: Setup) -> CodeLines:
-    """Return the lines that make `config` and, for trained weights, `weights`, their card."""
+    """Return the lines that make `config` and, for trained weights, `weights`, their card.
+
+    Raises ValueError for weights that only this server has.
+    """
     if setup.checkpoint_card is None:
         base, lines = f"PRESETS[{setup.preset!r}].config", "from viz_core.presets import PRESETS\n"
     elif setup.checkpoint in server_models():
@@ -218,28 +176,7 @@ def append_code(above: CodeLines, lines: CodeLines) -> CodeLines:
         """, above=above, lines=CodeLines("\n".join(line for line in lines.splitlines() if line not in existing)))
 
 
-def two_runs_code(a: PageContext, b: PageContext) -> CodeLines:
-    """Return the lines that make the runs A and B as `a` and `b`."""
-    if b.edited_run_key is not None:  # its code makes A first
-        return run_code(b, "b")
-    if a.model_key() == b.model_key():
-        return append_code(run_code(a, "a"), run_code(b, "b"))
-    return CodeLines(run_code(a, "a") + run_code(b, "b"))
-
-
-def aligned_code(runs: TwoRuns) -> CodeLines:
-    """Return the lines that make the runs `a` and `b`, and `both`, their selected sentence aligned."""
-    return fill_template("""
-        {runs}
-        from viz_core.analysis.run_alignment import align_runs
-        both = align_runs(a, b, {item_a}, {item_b})
-        """, runs=two_runs_code(runs.a, runs.b), item_a=runs.aligned.item_a, item_b=runs.aligned.item_b)
-
-
-# ---------------------------------------------------------------- token names
-
-
-def tokenizers_code(context: PageContext, item: int, run: str = "capture", name: str = "readers") -> CodeLines:
+def tokenizers_code(context: PageContext, item: int, run: str, name: str) -> CodeLines:
     """Return the line that makes the tokenizers as they name the tokens of one sentence. It follows the lines of the run."""
     if context.setup.checkpoint_card is None:
         return fill_template("""
@@ -250,23 +187,3 @@ def tokenizers_code(context: PageContext, item: int, run: str = "capture", name:
         from viz_core.text import with_copied_words
         {name} = {{side: with_copied_words(each, {run}.copied_words({item})) for side, each in weights.tokenizers().items()}}
         """, name=CodeLines(name), run=CodeLines(run), item=item)
-
-
-def glosses_code() -> CodeLines:
-    """Return the `glosses` argument of a picture, or "" where dictionary words are switched off."""
-    return CodeLines(", glosses=weights.glosses" if current_glosses() else "")
-
-
-def token_name_code(context: PageContext, side: str, item: int, run: str = "capture", name: str = "word") -> CodeLines:
-    """Return the lines that make a function from a token id to its name in one sentence. They follow the lines of the run."""
-    readers = tokenizers_code(context, item, run)
-    if context.setup.checkpoint_card is not None:
-        return fill_template("""
-            {readers}
-            {name} = readers[{side}].decode
-            """, readers=readers, name=CodeLines(name), side=side)
-    return fill_template("""
-        {readers}
-        from viz_core.analysis.summary import word_lookup
-        {name} = word_lookup({run}, {side}, readers[{side}])
-        """, readers=readers, name=CodeLines(name), run=CodeLines(run), side=side)
