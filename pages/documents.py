@@ -8,5 +8,5 @@ from viz_core.ui.pages.documents import page
 
 page.comparison_section(context)
 page.preset_buttons()
-page.errors_section()
-page.concepts_section()
+page.errors_section(context)
+page.concepts_section(context)

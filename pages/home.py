@@ -5,14 +5,14 @@ from viz_core.ui.shell.caching.preload import preload_home
 
 context = open_page(PAGES["home"], preload=preload_home)
 
-from viz_core.ui.pages.home.details import architecture_section, model_origin, next_word_section, token_ids
+from viz_core.ui.pages.home.details import architecture_section, next_word_section, origin_section, token_ids_section
 from viz_core.ui.pages.home.hero import hero
 from viz_core.ui.pages.home.page_cards import page_cards
 
 hero(context)
 page_cards(context)
 if context.capture is not None:
-    token_ids(context, context.capture)
-    architecture_section(context, context.capture)
+    token_ids_section(context)
+    architecture_section(context)
     next_word_section(context)
-model_origin(context)
+origin_section(context)

@@ -74,6 +74,8 @@ async def costs(url: str, process: int, name: str, sentences: Iterator[str], rep
             f"widget ({WIDGETS[name].name})": lambda n: turned(page, WIDGETS[name], n),
         }
         for kind, turns in kinds.items():
+            if kind != "sentence" and (part := WIDGETS[name].part):
+                await cost(page, process, iter([page.look_at(part)]))
             await cost(page, process, turns(2))  # what only a first change does is left out
             found.append((kind, *await cost(page, process, turns(repeats))))
         if page.exceptions:

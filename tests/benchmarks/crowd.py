@@ -100,7 +100,7 @@ def kind_of_attention(reader: "Reader") -> Change | None:
 def positions_switch(reader: "Reader") -> Change | None:
     """A switch of the sidebar: another model."""
     value = reader.other("position", ["rope", "alibi", "none"])
-    return reader.widget({"position": value}, lambda: reader.page.choose("set_position", value), "home_map")
+    return reader.widget({"position": value}, lambda: reader.page.choose("set_position", value), "home_words")
 
 
 def section(name: str) -> Maker:
@@ -118,7 +118,7 @@ def section(name: str) -> Maker:
 
 def places() -> Iterator[Place]:
     token, a_cell, a_head = maker(after_token(), HTML), maker(cell()), maker(head())
-    yield Place("", "", "home_ids", True, (token, token, positions_switch))
+    yield Place("", "", "home_words", True, (token, token, positions_switch))
     yield Place("step_by_step", "", "walk_canvas", False, (maker(stage()),))
     yield Place("attention", "", "att_matrix", False, (a_head, a_head, maker(option("att_colour"))))
     for name, picture, *makers in (
@@ -261,6 +261,8 @@ async def crowd(url: str, process: int, visitors: int, changes: int, think: floa
             place = mine[i // len(PAGES) % len(mine)]
             query = {SECTIONS[place.page]: place.section} if place.page in SECTIONS else {}
             page = await stack.enter_async_context(visitor(url, place.page, query))
+            if not place.page:
+                await page.look_at("next_words")
             page.received = 0
             readers.append(Reader(page, place, i, times))
         before = processor(process)

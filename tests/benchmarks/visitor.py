@@ -89,6 +89,10 @@ class Visitor:
         self.values[widget.element.id] = state(widget.element.id, widget.field, value)
         await self.rerun(widget.fragment)
 
+    async def look_at(self, part: str) -> None:
+        """Scroll to a part of the page below its first screen, which the server then draws."""
+        await self.choose(f"lab_part_{part}_visibility", json.dumps({"near": True}))
+
     async def press(self, key: str) -> None:
         """Click a button."""
         id, fragment = self.buttons[key]

@@ -26,10 +26,12 @@ EVERY = """
 import json, os
 from streamlit.testing.v1 import AppTest
 from tests.benchmarks.memory import resident
+from viz_core.ui.shell.session.state import ALL_PARTS
 from viz_core.weights.catalogue import catalogue
 for name in catalogue():
     at = AppTest.from_file("app.py", default_timeout=120)
     at.query_params["weights"] = name
+    at.session_state[ALL_PARTS] = True
     at.run()
     assert not at.exception, (name, at.exception)
 print(json.dumps(resident(os.getpid(), "VmHWM")))  # not ru_maxrss, which begins with what the parent held

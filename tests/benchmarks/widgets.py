@@ -20,6 +20,7 @@ class Widget:
     values: Callable[[Visitor], Sequence[Any]]
     send: Callable[[Visitor, Any, Number], Any]  # awaitable
     link: Callable[[Any], Mapping[str, str]]  # "" for what the link does not say
+    part: str = ""  # the part below the first screen that it is in
 
 
 def said(name: str, value: Any) -> dict[str, str]:
@@ -80,6 +81,7 @@ def after_token() -> Widget:
     return Widget(
         "home_after", lambda page: list(enumerate(page.element("set_home_after").options)),
         lambda page, value, number: page.choose("set_home_after", [value[1]]), lambda value: {"home_after": str(value[0])},
+        "next_words",
     )
 
 

@@ -123,6 +123,27 @@ def linked(page: Page, says: str | Callable[[str], bool]) -> None:
     idle(page)
 
 
+EMPTY_PARTS = """(part) => [...document.querySelectorAll(`[class*=st-key-lab_part_${part}]:not([class*=_visibility])`)]
+    .filter((e) => e.style.minHeight).length"""
+
+
+def scroll_to(page: Page, part: str) -> None:
+    """Scroll to a part below the first screen until it is drawn: parts above it are drawn, too, and may move it away."""
+    end = time.monotonic() + 60
+    while page.evaluate(f"({EMPTY_PARTS})('{part}')"):
+        assert time.monotonic() < end, f"the part {part} is not drawn"
+        page.locator(f".st-key-lab_part_{part}").scroll_into_view_if_needed()
+        page.wait_for_timeout(300)
+    idle(page)
+
+
+def read_on(page: Page) -> None:
+    """Press Tab, after which all parts below the first screen are drawn."""
+    page.keyboard.press("Tab")
+    page.wait_for_function(f"!({EMPTY_PARTS})('')", timeout=60_000)
+    idle(page)
+
+
 def keyed(page: Page, name: str) -> Locator:
     """The widget of this key, or of this setting or view, whichever of its identities is on the page: "set_seed--1"."""
     return page.locator(f'.st-key-{name}, .st-key-set_{name}, [class*="st-key-set_{name}--"]')

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.browser.helpers import box, button, keyed, linked, open_page, option, slider
+from tests.browser.helpers import box, button, keyed, linked, open_page, option, scroll_to, slider
 from tests.browser.test_app import address, query
 
 if TYPE_CHECKING:
@@ -56,9 +56,11 @@ def back(page: Page) -> None:
 
 def works_at_the_next_click(page: Page, path: str) -> None:
     find, says = CLICKS[path]
-    found = find(page)
     if not path:  # a click waits by itself until the page takes clicks again
         page.wait_for_function("!document.querySelector('[data-testid=stMain]').inert")
+        scroll_to(page, "next_words")
+    found = find(page)
+    if not path:
         found.focus()
         found.press("ArrowLeft")
     else:

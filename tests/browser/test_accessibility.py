@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import axe_playwright_python
 import pytest
 
-from tests.browser.helpers import idle
+from tests.browser.helpers import idle, read_on
 from tests.ui.pseudo import STATES, TINY
 from viz_core.ui.shell import PAGES
 
@@ -65,6 +65,8 @@ def test_axe_finds_nothing(serve: Callable[..., str], turn_to: Callable[..., Pag
         path = "" if name == "home" else name
         themes = ("dark", "light") if i % 2 else ("light", "dark")  # each state begins in the theme in which the last one ended
         page = turn_to(f"{serve()}/{path}?{urlencode(state)}", theme=themes[0])
+        if name == "home":
+            read_on(page)
         found += [f"{themes[0]} {state}: {each}" for each in violations(page, left=left)]
         page.emulate_media(color_scheme=themes[1])
         idle(page)

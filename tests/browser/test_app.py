@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import ANOTHER
-from tests.browser.helpers import Line, box, go, idle, keyed, linked, nav, open_page, slider, until
+from tests.browser.helpers import Line, box, go, idle, keyed, linked, nav, open_page, scroll_to, slider, until
 from tests.browser.looks import look
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -325,6 +325,7 @@ def test_p_plays_until_it_pauses_or_the_end(open_at: Open) -> None:
 
 def test_a_box_opens_its_stage_on_home_and_beside_the_walk(open_at: Open) -> None:
     page = open_at("", seed="5")
+    scroll_to(page, "architecture")
     chosen = page.locator("[data-box]").nth(12)
     stage = chosen.get_attribute("data-stage")
     chosen.click()
@@ -450,7 +451,7 @@ def test_pictures_for_the_readme(open_at: Open, path: str, params: dict[str, str
         page = open_at(path, weights="translator", **params)
         page.set_viewport_size({"width": 1280, "height": 720})
         idle(page)
-        page.locator("canvas").first.wait_for()
+        page.locator("canvas, .view").first.wait_for()
         page.mouse.move(640, 2)
         PICTURES.mkdir(exist_ok=True)
         page.screenshot(path=file, animations="disabled", caret="hide")

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from tests.browser.helpers import box, button, idle, linked, open_page, slider
+from tests.browser.helpers import box, button, idle, linked, open_page, scroll_to, slider
 from tests.browser.lines_app import TOKENS, WEIGHTS
 from tests.browser.looks import look
 from viz_core.figures.theme import SEQUENTIAL
@@ -211,7 +211,8 @@ def test_on_home_the_chosen_heads_and_the_kept_word_stay(serve: Callable[..., st
     idle(page)
     has(view, "heads", both)
     has(view, "lock", "query,2")
-    slider(page, "home_after").press("ArrowLeft")  # a run of the whole page
+    scroll_to(page, "next_words")
+    slider(page, "home_after").press("ArrowLeft")
     linked(page, "home_after=")
     has(view, "heads", both)
     has(view, "lock", "query,2")

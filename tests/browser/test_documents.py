@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
-from tests.browser.helpers import at_page, box, button, go, idle, option
+from tests.browser.helpers import at_page, box, button, go, idle, option, read_on
 from tests.ui.test_concepts import refusal
 from viz_core.analysis.size_estimates import estimate_size
 from viz_core.presets import PRESETS
@@ -47,6 +47,7 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
     serve: Callable[..., str], turn_to: Callable[..., Page]
 ) -> None:
     page = turn_to(f"{serve()}/documents?preset=003")
+    read_on(page)
     links = page.locator(".docs a")
     seen = links.evaluate_all("links => links.map(a => [a.href, a.target])")
     here = f"{serve()}/documents"
@@ -137,6 +138,7 @@ def test_links_open_what_their_rows_promise(serve: Callable[..., str], turn_to: 
 def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     page = turn_to(f"{serve()}/documents?preset=003&source=my+own")
     tabs = len(page.context.pages)
+    read_on(page)
     page.locator('.docs a[href*="stage=loss"]').first.click()
     at_page(page, "step_by_step")
     idle(page)

@@ -24,6 +24,7 @@ from tests.browser.helpers import (
     nav,
     open_page,
     option,
+    scroll_to,
     slider,
     until,
 )
@@ -186,10 +187,13 @@ def test_the_tour_picks_by_itself_until_one_lets_go(open_at: Open, same_elsewher
 
 def test_homes_cell_token_and_open_section(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("")
+    scroll_to(page, "token_ids")
     click(canvas(page, "ids.source"), 0, 2)
     linked(page, "cells=home_ids.0.0.2")
+    scroll_to(page, "next_words")
     slider(page, "home_after").press("ArrowLeft")
     linked(page, "home_after=3")
+    scroll_to(page, "origin")
     page.locator(".st-key-home_choices summary").click()
     linked(page, "open=home_choices")
     assert shown(page)["arithmetic"] and page.locator(".st-key-home_choices table").is_visible()

@@ -19,6 +19,7 @@ from streamlit.testing.v1.element_tree import ElementTree
 from viz_core.config import CHOICES
 from viz_core.presets import PRESETS
 from viz_core.ui.shell import PAGES
+from viz_core.ui.shell.session.state import ALL_PARTS
 
 APP = Path(__file__).parents[2] / "app.py"
 Open = Callable[..., AppTest]
@@ -45,6 +46,7 @@ def start(**params: str) -> AppTest:
     """A new session of the app at a link, not run yet. `sound` then knows that it is at Home."""
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params.update(params)
+    at.session_state[ALL_PARTS] = True  # without a browser nobody scrolls
     at.page = "home"
     return at
 
@@ -140,7 +142,7 @@ def numbers(values: Any) -> np.ndarray:
 
 def components(at: AppTest) -> list[Any]:
     """Canvases and drawings on the page, without what stands around every page."""
-    around = ("attention_lab.tab", "attention_lab.frame", "attention_lab.save")
+    around = ("attention_lab.tab", "attention_lab.frame", "attention_lab.save", "attention_lab.visibility")
     return [e for e in at.get("bidi_component") if e.proto.component_name not in around]
 
 

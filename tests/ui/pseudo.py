@@ -20,6 +20,7 @@ from viz_core.analysis.token_rows import NEXT_TOKEN_ARROW
 from viz_core.messages.collect import collect
 from viz_core.messages.po import Entry, write_po
 from viz_core.ui.page_list import PAGES
+from viz_core.ui.shell.session.state import ALL_PARTS
 
 ROOT = Path(__file__).parents[2]
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -208,6 +209,7 @@ def main(file: str, pages: list[str]) -> None:
         for state in STATES[page]:
             at = AppTest.from_file(ROOT / "app.py", default_timeout=120)
             at.query_params.update(state if "weights" in state else TINY | state)
+            at.session_state[ALL_PARTS] = True
             at.switch_page(f"pages/{page}.py").run()
             where = f"{page} {' '.join(f'{k}={v}' for k, v in state.items())}".strip()
             for error in at.exception:

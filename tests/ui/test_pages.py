@@ -88,14 +88,12 @@ def test_home_counts_what_a_document_says(open_at: Open, preset: str, said: str)
 
 def test_home_shows_the_card_of_trained_weights_as_text() -> None:
     def page() -> None:
-        from types import SimpleNamespace
-
         from viz_core.config import TransformerConfig
-        from viz_core.ui.pages.home.details import model_origin
+        from viz_core.ui.pages.home.details import trained_card
         from viz_core.weights.card import Card
 
         card = Card(name="t", title="*t*", config=TransformerConfig(), tokenizers=dict, load=dict, about={"data": "<b>", "n": 9})
-        model_origin(SimpleNamespace(setup=SimpleNamespace(card=card)))
+        trained_card(card)
 
     at = AppTest.from_function(page).run()
     assert not at.exception

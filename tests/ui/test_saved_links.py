@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from viz_core.config import TransformerConfig
+from viz_core.ui.shell.session.state import ALL_PARTS
 from viz_core.ui.shell.setup import from_link, to_link
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,7 @@ def test_its_page_opens(page: str) -> None:
     saved = next(s for s in SAVED if s["page"] == page)
     at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
     at.query_params.update(dict(parse_qsl(saved["link"], keep_blank_values=True)))
+    at.session_state[ALL_PARTS] = True
     at.run()
     if page != "home":
         at.switch_page(f"pages/{page}.py").run()

@@ -25,6 +25,7 @@ from viz_core.ui.shell import (
     show_hint,
     update_setup,
 )
+from viz_core.ui.shell.runs.below_fold import below_fold
 from viz_core.ui.shell.session.generated_target import keep_generated_target
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, RESOLVED_PROPERTIES, Setup, changed_fields, from_link, to_link, with_preset
 
@@ -179,23 +180,33 @@ def _tag(css_class: str, symbol: str, word: str) -> str:
 # ---------------------------------------------------------------- errors and concepts
 
 
-def errors_section() -> None:
+def errors_section(context: PageContext) -> None:
     """Draw the section with the errors in the documents."""
     st.header(_("Errors in the printed code and text"), anchor=False)
-    st.html(page_html(errors_html(_open_document())))
+    _errors(context)
 
 
-def concepts_section() -> None:
+@below_fold()
+def _errors(context: PageContext) -> None:
+    st.html(page_html(errors_html(_open_document(context.setup))))
+
+
+def concepts_section(context: PageContext) -> None:
     """Draw the section with a link to each concept and example of the documents."""
     st.header(_("Where to see the concepts of each text"), anchor=False)
+    _concepts(context)
+
+
+@below_fold()
+def _concepts(context: PageContext) -> None:
     st.markdown(_("**{n_places} rows**, here and above, have a link. It opens what the row describes in this tab; Back returns "
                   "here.", n_places=len(list(page_links()))))
-    st.html(page_html(concepts_html(_open_document())))
+    st.html(page_html(concepts_html(_open_document(context.setup))))
 
 
-def _open_document() -> str:
+def _open_document(setup: Setup) -> str:
     """Return the document whose rows are open initially: the loaded one, or else the first."""
-    return next((name for name in PRESETS if is_loaded(current_setup(), name)), next(iter(PRESETS)))
+    return next((name for name in PRESETS if is_loaded(setup, name)), next(iter(PRESETS)))
 
 
 def errors_html(open_document: str = "") -> str:

@@ -22,8 +22,9 @@ from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.shared.cell_inspector import inspect_cell
 from viz_core.ui.shared.elements import clamped_url_param, linked_heatmaps, saved_html, set_param_from_widget, table
-from viz_core.ui.shell import PageContext, linked_expander, open_stage, page_fragment, update_setup, url_param, widget
+from viz_core.ui.shell import PageContext, linked_expander, open_stage, update_setup, url_param, widget
 from viz_core.ui.shell.export.run_inputs import RunInputs
+from viz_core.ui.shell.runs.below_fold import below_fold
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields
 from viz_core.weights.card import Card
 
@@ -50,17 +51,33 @@ STATUS_MEANINGS: dict[Status, str] = {
 }
 
 
-def architecture_section(context: PageContext, capture: Capture) -> None:
+def architecture_section(context: PageContext) -> None:
     """Draw the architecture with the shapes of this run; a click on a box opens its stage in Step by step."""
     st.header(_("The model, with the shapes of this run"), anchor=False)
+    _architecture(context)
+
+
+@below_fold()
+def _architecture(context: PageContext) -> None:
+    capture = context.capture
+    if capture is None:
+        return
     st.caption(_("The data flows from top to bottom. Click a box to open its numbers in Step by step."))
     drawing = Call(architecture_diagram, RunInputs(context).capture.method("stages"))
     diagram(drawing, key="home_map", known_stages=capture, on_open=open_stage)
 
 
-def token_ids(context: PageContext, capture: Capture) -> None:
+def token_ids_section(context: PageContext) -> None:
     """Draw the tokens of the selected sentence with their ids, including padding."""
     st.header(_("Your words become numbers"), anchor=False)
+    _token_ids(context)
+
+
+@below_fold("home_ids")
+def _token_ids(context: PageContext) -> None:
+    capture = context.capture
+    if capture is None:
+        return
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = context.selected_item(capture)
     names = [f"ids.{side}" for side in sides]
@@ -101,19 +118,22 @@ def _split_words_text(context: PageContext, capture: Capture, sides: list[str], 
     return " " + _("A word can be split into several tokens: {named}.", named=named) if split else ""
 
 
-@page_fragment
 def next_word_section(context: PageContext) -> None:
     """Draw the top predictions after (or at) the selected token, with a note on what they mean for these weights."""
-    if context.capture is None:
-        return
-    _draw_predictions(context, context.capture, context.selected_item(context.capture))
-
-
-def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None:
-    """Draw the heading, the slider of tokens, and the bars of one token."""
     st.header(
         _("What the model predicts at each place") if context.answers_in_place else _("What the model predicts next"), anchor=False
     )
+    _next_words(context)
+
+
+@below_fold("home_after")
+def _next_words(context: PageContext) -> None:
+    if context.capture is not None:
+        _draw_predictions(context, context.capture, context.selected_item(context.capture))
+
+
+def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None:
+    """Draw the slider of tokens and the bars of one token."""
     if "probs" not in capture:
         remedy = _("choose other weights") if context.setup.card else _("turn on 'Vocabulary logits' under All switches")
         st.info(_("This encoder has no vocabulary logits, so it predicts no word; {remedy}.", remedy=remedy))
@@ -147,18 +167,23 @@ def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None
     st.html(saved_html(bars, "home_next", Call("viz_core.figures.plot_data.next_token_predictions", found, words)))
 
 
-def model_origin(context: PageContext) -> None:
+def origin_section(context: PageContext) -> None:
     """Write where the model comes from: the card of its weights, the weights whose config it has, or its preset's document."""
     st.header(_("Where this model comes from"), anchor=False)
+    _origin(context)
+
+
+@below_fold("home_choices")
+def _origin(context: PageContext) -> None:
     if context.setup.card is not None:
-        _trained_card(context.setup.card)
+        trained_card(context.setup.card)
     elif context.setup.checkpoint_card is not None:
         _untrained_card(context.setup, context.setup.checkpoint_card)
     else:
         _preset_rows(context)
 
 
-def _trained_card(card: Card) -> None:
+def trained_card(card: Card) -> None:
     """Write the facts and measurements of the card, with example sentences."""
     st.markdown(_("Trained weights: **{title}**.", title=escaped(card.title)))
     facts = ((html.escape(FACT_TITLES.get(name, name)), html.escape(str(fact))) for name, fact in card.about.items())

@@ -8,12 +8,19 @@ import streamlit as st
 from viz_core.messages import translate as _
 from viz_core.ui.shared.elements import is_dark
 from viz_core.ui.shell import PAGES, PageContext
+from viz_core.ui.shell.runs.below_fold import below_fold
 
 CARD_WIDTH = 232  # pixels
 
 
 def page_cards(context: PageContext) -> None:
     """Draw a card for each other page, in the order of the navigation. The thumbnails are cached for all sessions."""
+    st.header(_("What you can look at"), anchor=False)
+    _cards(context)
+
+
+@below_fold()
+def _cards(context: PageContext) -> None:
     from viz_core.ui.shell.caching.server_cache import cached_result
 
     capture = context.capture
@@ -26,7 +33,6 @@ def page_cards(context: PageContext) -> None:
             lambda: {name: _thumbnail_module(name).thumbnail(context, capture) for name, page in PAGES.items() if page.home_text},
         )
     )
-    st.header(_("What you can look at"), anchor=False)
     with st.container(horizontal=True, gap="small", key="home_cards"):
         for page in PAGES.values():
             if not page.home_text:

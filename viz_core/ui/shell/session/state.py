@@ -34,6 +34,8 @@ STARTED = "lab_arrived"  # whether the session has restarted once
 USER_WEIGHTS = "lab_own"  # the names of this visitor's own weights
 MISSING_WEIGHTS = "lab_gone"  # a visitor's weights that this server lacks: (parameter of the link, sentence about it)
 RECENT_RUNS = "lab_runs"  # of the last few runs: the values that each depends on, and its outcome without the capture
+DRAWN_PARTS = "lab_drawn"  # the parts below the first screen that are drawn
+ALL_PARTS = "lab_all_parts"  # whether all of them are drawn at once, because no browser reports what is near its screen
 NEXT_PAGE = "lab_going"  # the page that a click opens, until it is open
 
 MAX_USER_WEIGHTS = 8  # own weights that are offered to a visitor

@@ -1,0 +1,43 @@
+"""Parts below the first screen: empty until a visitor scrolls to them, and then as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tests.browser.helpers import box, idle, linked, read_on, scroll_to
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytest_plugins = ["tests.browser.one_page"]
+PARTS = ("cards", "token_ids", "architecture", "next_words", "origin")
+MAIN = "document.querySelector('[data-testid=stMain]')"
+
+
+def drawn(page: Page) -> list[str]:
+    """The parts that have more than the component which watches them."""
+    shown = "part => document.querySelector(`.st-key-lab_part_${part}`).childElementCount > 1"
+    return [part for part in PARTS if page.evaluate(shown, part)]
+
+
+def test_a_part_is_drawn_where_a_visitor_looks(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/masks")
+    page = turn_to(f"{serve()}/?preset=000", height=720)
+    assert drawn(page) == []
+    scroll_to(page, "architecture")
+    assert "architecture" in drawn(page) and page.locator("[data-box]").count()
+
+    height = page.evaluate(f"{MAIN}.scrollHeight")
+    page.evaluate(f"{MAIN}.scrollTo(0, 0)")
+    page.wait_for_timeout(2000)  # the browser says so only after a while
+    idle(page)
+    assert "architecture" in drawn(page)  # it stays for this sentence
+    box(page).fill("another sentence")
+    box(page).press("Control+Enter")
+    linked(page, "source=another")
+    assert drawn(page) == []
+    assert abs(page.evaluate(f"{MAIN}.scrollHeight") - height) < 100  # its place stays
+
+    read_on(page)
+    assert drawn(page) == list(PARTS)

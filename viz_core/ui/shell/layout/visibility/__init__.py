@@ -1,0 +1,38 @@
+"""A component that tells whether the container around it is near the screen, so that only then its content is drawn.
+
+    with st.container(key="part"):
+        if is_near_screen("part_visibility"):
+            draw()
+        report_visibility("part_visibility", container="part", is_drawn=...)
+
+It is invisible. While nothing is drawn in the container, the browser gives it the height that it had last.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from viz_core.figures.assets import script
+from viz_core.ui.streamlit_internals import Component
+
+_COMPONENT = Component("visibility", html="<i></i>", js=script("shell/layout/visibility/visibility.js"))
+
+
+def report_visibility(key: str, container: str, is_drawn: bool) -> None:
+    """Draw the component. The script runs again when the container comes near the screen, and a while after it has left it.
+
+    container: its key.
+    """
+    data = {"container": container, "drawn": is_drawn, "near": is_near_screen(key)}
+    _COMPONENT(key=key, data=data, on_near_change=_ignore)
+
+
+def is_near_screen(key: str) -> bool:
+    """Return what the browser reported last; False until it has."""
+    state: Any = st.session_state.get(key)
+    return isinstance(state, Mapping) and state.get("near") is True
+
+
+def _ignore() -> None:
+    """A report is no choice of the visitor: the link of a click on Back is still read in the run that it starts."""

@@ -1,0 +1,104 @@
+/* Tells whether a container is near the screen. While it is empty, it keeps the height of its last content. */
+
+import { ending, later } from "../../../components/common/reports.js";
+
+const MARGIN = "50% 0px"; // "near", once the page is scrolled: half a screen above or below
+const ARRIVAL = 60; // ms for which it is near before it is reported, so that fast scrolling skips it
+const DEPARTURE = 1500; // ms for which it is not near before that is reported
+const GAP = 50; // ms between two reports: of several at once, Streamlit reruns the fragment of one
+const SETTLE = 500; // ms after which drawn content has its height
+const FIRST_HEIGHT = 420; // pixels of a container that was never drawn
+const heights = new Map(); // key of a container → its last height in pixels
+const views = new WeakMap(); // element → Visibility, kept across reruns
+let nextReport = 0; // when the next one may be sent
+
+export default function ({ data, parentElement, setStateValue }) {
+  const home = parentElement.host ?? parentElement;
+  if (!views.has(home)) views.set(home, new Visibility());
+  const view = views.get(home);
+  view.report = (near) => setStateValue("near", near);
+  view.show(data, home.closest(`.st-key-${data.container}`));
+  return ending(view, () => view.stop());
+}
+
+/* Keys that read the page beyond the screen: Tab moves the focus, Ctrl+F searches, and Ctrl+P prints. */
+const readsOn = ({ key, ctrlKey, metaKey }) => key === "Tab" || ((ctrlKey || metaKey) && /^[fp]$/i.test(key));
+
+class Visibility {
+  constructor() {
+    this.compare = this.compare.bind(this);
+    this.onKeyDown = (event) => {
+      if (!readsOn(event)) return;
+      this.isRead = true;
+      this.compare();
+    };
+  }
+
+  show(data, container) {
+    this.data = data;
+    this.near = null; // a report may have been dropped
+    this.hold(container);
+    if (this.container === container) this.compare();
+    else this.start(container);
+  }
+
+  start(container) {
+    this.stop();
+    this.container = container;
+    this.main = document.querySelector(":--main");
+    this.observers = [
+      ["isVisible", "0px"],
+      ["isNear", MARGIN],
+    ].map(([name, rootMargin]) => {
+      const seen = (entries) => {
+        this[name] = entries.at(-1).isIntersecting;
+        this.compare();
+      };
+      const observer = new IntersectionObserver(seen, { root: this.main, rootMargin });
+      observer.observe(container);
+      return observer;
+    });
+    this.main?.addEventListener("scroll", this.compare, { passive: true });
+    document.addEventListener("keydown", this.onKeyDown, true);
+  }
+
+  /* Report a change, unless it is undone within a pause. */
+  compare() {
+    const near = Boolean(this.isRead || this.isVisible || (this.isNear && this.main?.scrollTop > 0));
+    if (near === this.near) return;
+    this.near = near;
+    this.forget?.();
+    if (near !== this.data.near) this.reportAfter(near ? ARRIVAL : DEPARTURE);
+  }
+
+  /* Report after a pause, and not at the same moment as another part. */
+  reportAfter(pause) {
+    later(this, pause, () => {
+      const wait = nextReport - performance.now();
+      if (wait > 0) return this.reportAfter(wait);
+      nextReport = performance.now() + GAP;
+      this.report(this.near);
+    });
+  }
+
+  /* Keep the height of an empty container, and let drawn content have its own. */
+  hold(container) {
+    clearTimeout(this.settling);
+    if (this.data.drawn)
+      this.settling = setTimeout(() => {
+        if (container.childElementCount === 1) return; // emptied meanwhile: only this component is left
+        container.style.minHeight = "";
+        heights.set(this.data.container, container.offsetHeight);
+      }, SETTLE);
+    else container.style.minHeight = `${heights.get(this.data.container) ?? FIRST_HEIGHT}px`;
+  }
+
+  stop() {
+    this.forget?.();
+    clearTimeout(this.settling);
+    for (const observer of this.observers ?? []) observer.disconnect();
+    this.main?.removeEventListener("scroll", this.compare);
+    document.removeEventListener("keydown", this.onKeyDown, true);
+    this.container = this.near = null;
+  }
+}
