@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { ui } from "./ui.js";
 
 const { filterRows } = await ui("components/table/filter.js");
+const { readRows } = await ui("components/table/rows.js");
 const { sortedRows } = await ui("components/profiles/sorting.js");
 const { connector, revealed } = await ui("components/tree/geometry.js");
 
@@ -16,6 +17,21 @@ const ROWS = [
 ];
 const shown = (filter) =>
   filterRows(ROWS, { text: "", block: "all", part: "all", onlyMarked: false, ...filter }).map(Number);
+
+test("rows as they are sent: the indices of their values, and what else they have", () => {
+  const values = ["q", "B H T K", null, "encoder 0", "attention", "k"];
+  const plain = { block: "encoder 0", part: "attention", mark: "", was: {}, note: "", split: null };
+  assert.deepEqual(
+    readRows({
+      values,
+      rows: [[[0, 1, 2, 3, 4]], [[5, 1, 2, 3, 4], { mark: "new", note: "This tensor is new." }]],
+    }),
+    [
+      { ...plain, cells: ["q", "B H T K", null] },
+      { ...plain, cells: ["k", "B H T K", null], mark: "new", note: "This tensor is new." },
+    ],
+  );
+});
 
 test("rows of a block, of a part, and with a mark", () => {
   assert.deepEqual(shown({}), [1, 1, 1]);

@@ -39,9 +39,16 @@ def open_shapes() -> Open:
 
 
 def sent(at: AppTest) -> dict[str, Any]:
-    """What the table was given, its text read."""
+    """What the table was given, its text and its rows read as rows.js reads them."""
     (data,) = [data for c in at.get("bidi_component") if "table" in (data := json.loads(c.proto.json or "{}"))]
-    return data | json.loads(data["table"])
+    table = json.loads(data["table"])
+    assert len(set(table["values"])) == len(table["values"])
+    return data | table | {"rows": [row_of(table["values"], *row) for row in table["rows"]]}
+
+
+def row_of(values: list[Any], indices: list[int], further: dict[str, Any] | None = None) -> dict[str, Any]:
+    *cells, block, part = (values[i] for i in indices)
+    return {"cells": cells, "block": block, "part": part, "mark": "", "was": {}, "note": "", "split": None} | (further or {})
 
 
 def told(at: AppTest) -> LedgerFilter:

@@ -84,14 +84,26 @@ _COMPONENT = Component(
 
 
 def ledger_json(columns: Sequence[LedgerColumn], rows: Sequence[LedgerRow], compares_runs: bool = False) -> str:
-    """Return the table as JSON for the browser. compares_runs: previous cells are those of run A, and written next to the cells."""
-    sent = {"columns": [asdict(c) for c in columns], "rows": [_plain(r) for r in rows], "beside": compares_runs}
-    return json.dumps(sent, ensure_ascii=False)
+    """Return the table as JSON for the browser. compares_runs: previous cells are those of run A, and written next to the cells.
+
+    Most cells occur in many rows. So each value is sent once, in "values", and a row has the indices of its cells, its block and
+    its part, then what it has besides, if anything (rows.js).
+    """
+    indices: dict[CellValue, int] = {}
+
+    def index(value: CellValue) -> int:
+        return indices.setdefault(value, len(indices))
+
+    plain = [[[*map(index, (*row.cells, row.block, row.part))], *_further(row)] for row in rows]
+    sent = {"columns": [asdict(c) for c in columns], "values": list(indices), "rows": plain, "beside": compares_runs}
+    return json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
 
 
-def _plain(row: LedgerRow) -> dict[str, Any]:
-    return {"cells": row.cells, "block": row.block, "part": row.part, "mark": row.mark, "was": row.previous, "note": row.note,
-            "split": None if row.split is None else asdict(row.split)}
+def _further(row: LedgerRow) -> list[dict[str, Any]]:
+    """Return the mark, the previous cells, the note and the split of a row, those that it has, in a dict; no dict for none."""
+    split = None if row.split is None else asdict(row.split)
+    found = {"mark": row.mark, "was": row.previous, "note": row.note, "split": split}
+    return [kept] if (kept := {name: value for name, value in found.items() if value}) else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import { make } from "../common/dom.js";
 import { _, plural } from "../common/messages.js";
 import { ending, later } from "../common/reports.js";
 import { filterRows } from "./filter.js";
+import { readRows } from "./rows.js";
 
 const PAUSE = 400; // ms without a key press before the filter is reported
 const FIRST = 4; // columns that fit on any screen wider than a phone
@@ -122,7 +123,8 @@ class View {
     this.filter();
   }
 
-  draw({ columns, rows, beside }) {
+  draw({ columns, beside, ...sent }) {
+    const rows = readRows(sent);
     this.beside = beside; // whether the previous value is that of run A, shown before B's
     this.offer(
       this.block,
