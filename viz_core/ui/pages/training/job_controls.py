@@ -40,6 +40,11 @@ def visitor_id() -> str:
     return f"{st.session_state.get(SESSION, '')} {connection_id()}"
 
 
+def gone_error() -> ValueError:
+    """Return the error about a file of a job that this server has evicted."""
+    return ValueError(_("This server no longer has the training; train it again."))
+
+
 def linked_job(param_name: str) -> JobView | None:
     """Return the job that a link parameter names; None if there is none, or this server does not know it."""
     return job_engine().view(url_param(param_name), visitor_id()) if url_param(param_name) else None

@@ -19,7 +19,7 @@ from viz_core.training.interactive.trained_weights import MAX_WORD_CHARS, Traine
 from viz_core.training.jobs.job import JobView
 from viz_core.ui.components.export import export_button
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.training.job_controls import job_engine
+from viz_core.ui.pages.training.job_controls import gone_error, job_engine
 from viz_core.ui.pages.training.recipe_form import user_text, user_words
 from viz_core.ui.shell import PageContext, use_weights
 from viz_core.ui.shell.setup import error_message
@@ -58,7 +58,7 @@ def weights_file_bytes(job_id: str, until_step: int, typed: Sequence[str], progr
     """Return `trained_model_at` of a training as a file. Raises ValueError if the training is gone."""
     history = None if job_engine().view(job_id) is None else job_engine().history(job_id)
     if history is None:
-        raise ValueError(_("This training is no longer on the server."))
+        raise gone_error()
     return trained_model_at(history, until_step, typed).to_bytes()
 
 

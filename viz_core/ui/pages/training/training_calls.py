@@ -9,7 +9,6 @@ from functools import partial
 from typing import TypeVar
 
 from viz_core.config import FIELDS, TransformerConfig
-from viz_core.messages import translate as _
 from viz_core.model.transformer import Transformer
 from viz_core.training.interactive.experiment import Experiment, train_experiment, train_models, vary_factor
 from viz_core.training.interactive.predefined_experiments import experiment_name, predefined_experiment
@@ -18,7 +17,7 @@ from viz_core.training.interactive.results import RunResult
 from viz_core.training.interactive.run_history import RunHistory, Snapshot, initial_snapshot, train
 from viz_core.training.jobs.job import JobView
 from viz_core.ui.components.calls import Call, Expression
-from viz_core.ui.pages.training.job_controls import job_engine
+from viz_core.ui.pages.training.job_controls import gone_error, job_engine
 
 T = TypeVar("T")
 
@@ -35,7 +34,7 @@ class JobCall(Call[T]):
         except KeyError:  # the job was evicted
             found = None
         if found is None:
-            raise ValueError(_("This server no longer has the training; train it again."))
+            raise gone_error()
         return found
 
     def _copy(self, copies: "dict[int, Expression[T]]") -> "JobCall[T]":
