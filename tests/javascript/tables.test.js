@@ -18,19 +18,20 @@ const ROWS = [
 const shown = (filter) =>
   filterRows(ROWS, { text: "", block: "all", part: "all", onlyMarked: false, ...filter }).map(Number);
 
-test("rows as they are sent: the indices of their values, and what else they have", () => {
+test("rows as they are sent: the indices of their values, and of what else they have", () => {
   const values = ["q", "B H T K", null, "encoder 0", "attention", "k"];
-  const plain = { block: "encoder 0", part: "attention", mark: "", was: {}, note: "", split: null };
-  assert.deepEqual(
-    readRows({
-      values,
-      rows: [[[0, 1, 2, 3, 4]], [[5, 1, 2, 3, 4], { mark: "new", note: "This tensor is new." }]],
-    }),
-    [
-      { ...plain, cells: ["q", "B H T K", null] },
-      { ...plain, cells: ["k", "B H T K", null], mark: "new", note: "This tensor is new." },
-    ],
-  );
+  const extras = [
+    { mark: "", was: {}, note: "", split: null },
+    { mark: "new", was: {}, note: "This tensor is new.", split: null },
+  ];
+  const rows = [
+    [0, 1, 2, 3, 4, 0],
+    [5, 1, 2, 3, 4, 1],
+  ];
+  assert.deepEqual(readRows({ values, extras, rows }), [
+    { cells: ["q", "B H T K", null], block: "encoder 0", part: "attention", ...extras[0] },
+    { cells: ["k", "B H T K", null], block: "encoder 0", part: "attention", ...extras[1] },
+  ]);
 });
 
 test("rows of a block, of a part, and with a mark", () => {

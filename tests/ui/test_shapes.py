@@ -40,15 +40,18 @@ def open_shapes() -> Open:
 
 def sent(at: AppTest) -> dict[str, Any]:
     """What the table was given, its text and its rows read as rows.js reads them."""
-    (data,) = [data for c in at.get("bidi_component") if "table" in (data := json.loads(c.proto.json or "{}"))]
-    table = json.loads(data["table"])
-    assert len(set(table["values"])) == len(table["values"])
-    return data | table | {"rows": [row_of(table["values"], *row) for row in table["rows"]]}
+    (message,) = [c.proto.bytes for c in components(at) if c.key == "shapes_table"]
+    start = 4 + int.from_bytes(message[:4], "little")
+    table = json.loads(message[start:])
+    values, extras = table["values"], table["extras"]
+    assert len(set(values)) == len(values)
+    rows = [row_of([values[i] for i in row], extras[last]) for *row, last in table["rows"]]
+    return json.loads(message[4:start]) | table | {"rows": rows}
 
 
-def row_of(values: list[Any], indices: list[int], further: dict[str, Any] | None = None) -> dict[str, Any]:
-    *cells, block, part = (values[i] for i in indices)
-    return {"cells": cells, "block": block, "part": part, "mark": "", "was": {}, "note": "", "split": None} | (further or {})
+def row_of(values: list[Any], extra: dict[str, Any]) -> dict[str, Any]:
+    *cells, block, part = values
+    return {"cells": cells, "block": block, "part": part} | extra
 
 
 def told(at: AppTest) -> LedgerFilter:

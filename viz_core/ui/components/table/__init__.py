@@ -20,6 +20,7 @@ import streamlit as st
 
 from viz_core.config.limits import MAX_SELECTION_CHARS
 from viz_core.figures.assets import component_script, stylesheet
+from viz_core.figures.panels import with_header
 from viz_core.messages import translate as _
 from viz_core.ui.streamlit_internals import Component
 
@@ -86,24 +87,24 @@ _COMPONENT = Component(
 def ledger_json(columns: Sequence[LedgerColumn], rows: Sequence[LedgerRow], compares_runs: bool = False) -> str:
     """Return the table as JSON for the browser. compares_runs: previous cells are those of run A, and written next to the cells.
 
-    Most cells occur in many rows. So each value is sent once, in "values", and a row has the indices of its cells, its block and
-    its part, then what it has besides, if anything (rows.js).
+    Most cells and notes occur in many rows. So each is sent once, in "values" and "extras", and a row has indices: those of its
+    cells, its block and its part, and that of what it has besides (rows.js).
     """
-    indices: dict[CellValue, int] = {}
-
-    def index(value: CellValue) -> int:
-        return indices.setdefault(value, len(indices))
-
-    plain = [[[*map(index, (*row.cells, row.block, row.part))], *_further(row)] for row in rows]
-    sent = {"columns": [asdict(c) for c in columns], "values": list(indices), "rows": plain, "beside": compares_runs}
+    values: dict[CellValue, int] = {}
+    extras: dict[str, int] = {}
+    plain = []
+    for row in rows:
+        indices = [values.setdefault(value, len(values)) for value in (*row.cells, row.block, row.part)]
+        plain.append([*indices, extras.setdefault(_extra(row), len(extras))])
+    sent = {"columns": [asdict(c) for c in columns], "values": list(values), "extras": list(map(json.loads, extras)), "rows": plain,
+            "beside": compares_runs}
     return json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
 
 
-def _further(row: LedgerRow) -> list[dict[str, Any]]:
-    """Return the mark, the previous cells, the note and the split of a row, those that it has, in a dict; no dict for none."""
+def _extra(row: LedgerRow) -> str:
+    """Return the mark, the previous cells, the note and the split of a row as JSON."""
     split = None if row.split is None else asdict(row.split)
-    found = {"mark": row.mark, "was": row.previous, "note": row.note, "split": split}
-    return [kept] if (kept := {name: value for name, value in found.items() if value}) else []
+    return json.dumps({"mark": row.mark, "was": row.previous, "note": row.note, "split": split})
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,5 @@ def ledger_table(
         if isinstance(name := sent("open"), str):
             on_open(name)
 
-    # Flat, because Streamlit imports pandas to check whether a nested dict is a table.
-    data = {"table": table, "marked": only_marked, "fill": fill} | asdict(row_filter)
+    data = with_header({"marked": only_marked, "fill": fill} | asdict(row_filter), table.encode())
     _COMPONENT(key=key, data=data, on_filter_change=filtered, on_open_change=opened)

@@ -1,8 +1,8 @@
-/* The rows of the table as they are sent (table.py): each value once, and in the rows its index. */
+/* The rows of the table as they are sent (`ledger_json`): each value once, and in the rows its index. */
 
-export const readRows = ({ values, rows }) =>
-  rows.map(([indices, further = {}]) => {
-    const found = indices.map((index) => values[index]);
+export const readRows = ({ values, extras, rows }) =>
+  rows.map((indices) => {
+    const found = indices.slice(0, -1).map((index) => values[index]);
     const [block, part] = found.splice(-2);
-    return { cells: found, block, part, mark: "", was: {}, note: "", split: null, ...further };
+    return { cells: found, block, part, ...extras[indices.at(-1)] };
   });

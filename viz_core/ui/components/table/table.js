@@ -2,6 +2,7 @@
 
 import { make } from "../common/dom.js";
 import { _, plural } from "../common/messages.js";
+import { unpack } from "../common/packing.js";
 import { ending, later } from "../common/reports.js";
 import { filterRows } from "./filter.js";
 import { readRows } from "./rows.js";
@@ -11,12 +12,13 @@ const FIRST = 4; // columns that fit on any screen wider than a phone
 const GROW = { name: 1, text: 2 }; // how columns share the remaining width
 const views = new WeakMap(); // element → View, kept across reruns
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: bytes, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".ledger");
   if (!views.has(root)) views.set(root, new View(root));
   const view = views.get(root);
   view.send = setTriggerValue;
-  view.show(data);
+  const [shown, buffer, start] = unpack(bytes);
+  view.show(new TextDecoder().decode(new Uint8Array(buffer, start)), shown);
   return ending(view, () => view.forget?.());
 }
 
@@ -107,7 +109,8 @@ class View {
     });
   }
 
-  show({ table, marked, fill, ...filter }) {
+  /* table: its text, see rows.js. */
+  show(table, { marked, fill, ...filter }) {
     this.root.classList.toggle("fill", fill);
     if (this.table !== table) this.draw(JSON.parse(table));
     this.table = table;
