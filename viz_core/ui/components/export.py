@@ -23,9 +23,8 @@ ExportFormat = Literal["csv", "json", "python"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "json", "python")
 FILE: Literal["file"] = "file"  # the format of a request from `export_button`
 FILE_KEY = "lab_file_"  # the first part of the keys of its buttons, by which save_menus.js finds them
-# Session-state keys: the request, and the container for a progress bar that does not shift the page.
-REQUEST_KEY, PROGRESS_SLOT_KEY = "lab_save_asked", "lab_save_place"
-EXPORTS_KEY = "lab_exports"  # the page, and the exports of its pictures by their keys
+# Session-state keys: the request; and the page with the exports of its pictures and buttons by their keys.
+REQUEST_KEY, EXPORTS_KEY = "lab_save_asked", "lab_exports"
 PROGRESS_ROWS = 100_000  # rows from which a progress bar is shown
 
 
@@ -149,8 +148,8 @@ def _table_file(request: ExportRequest, make_frame: "Callable[[], pd.DataFrame]"
 
 
 def with_progress_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> bytes:
-    """Call `make` and show a progress bar; make receives a function that sets the progress, from 0 to 1."""
-    bar = st.session_state.get(PROGRESS_SLOT_KEY, st).progress(0.0, text)
+    """Call `make` and show a progress bar below; make receives a function that sets the progress, from 0 to 1."""
+    bar = st.progress(0.0, text)
     try:
         return make(lambda share: bar.progress(min(1.0, share), text))
     finally:

@@ -7,7 +7,7 @@ import streamlit as st
 from PIL import Image
 
 from viz_core.messages import translate as _
-from viz_core.ui.components.export import PROGRESS_SLOT_KEY, start_exports
+from viz_core.ui.components.export import start_exports
 from viz_core.ui.components.glosses import set_glosses
 from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.escape import code_span
@@ -49,9 +49,7 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     read_link(chosen.title, restore_session(*overflow_state()))
     page_frame(chosen.url_path or specs[0].name)
     start_exports(chosen.url_path or specs[0].name)
-    saving = st.session_state[PROGRESS_SLOT_KEY] = st.container(
-        key="lab_saving"
-    )  # created here, it has the same position in every run
+    saving = st.container(key="lab_saving")  # created here, it has the same position in every run
     sidebar()
     if settle := st.session_state.get(BEFORE_LINK, {}).get(chosen.url_path):
         settle()
@@ -66,7 +64,6 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
         mark_page_complete()
     finally:
         st.session_state[IN_PAGE_FRAME] = False
-        st.session_state.pop(PROGRESS_SLOT_KEY, None)
 
 
 def _restart_script() -> None:
