@@ -16,7 +16,7 @@ from typing import Any
 from viz_core.ui.components.calls import Attribute, Call, Expression, Group, Input, Item, ScreenOnly
 
 MAX_NESTED_CHARS = 60  # characters of a call inside a call; a longer one gets a variable
-MAX_ELEMENT_CHARS = 100  # of a call in a list
+MAX_ELEMENT_CHARS = 100  # characters of a call in a list; a longer one gets a variable
 MAX_LINE_CHARS = 110  # characters from which a call takes several lines
 # Modules whose functions have short names: a notebook imports the module.
 QUALIFIED_MODULES = ("viz_core.tables", "viz_core.figures.plot_data", "viz_core.notebook")
@@ -95,7 +95,10 @@ class _Writer:
         return name
 
     def _elements(self, parts: Sequence[Any]) -> list[str]:
-        """Return the texts of the elements of a list. A longer call has room in it, unless all of them are too long for a line."""
+        """Return the texts of the elements of a list.
+
+        Calls of up to `MAX_ELEMENT_CHARS` are written in the list. If the list is then too long for a line, each gets a variable.
+        """
         found = [self._reference(each, MAX_ELEMENT_CHARS) for each in parts]
         return found if sum(map(len, found)) <= MAX_LINE_CHARS else [self._reference(each, 0) for each in parts]
 
@@ -164,7 +167,7 @@ class _Writer:
         if isinstance(x, frozenset | set):
             return f"{type(x).__name__}({part(sorted(x))})"
         if hasattr(x, "ndim") and x.ndim:
-            raise TypeError("an array is no argument of a record: give the call that makes it")
+            raise TypeError("an array cannot be an argument of a Call; pass the call that makes it")
         return python_literal(x)
 
     def _index(self, index: Any, part: Callable[[Any], str]) -> str:

@@ -1,4 +1,4 @@
-"""Records of public functions and their arguments, from which a picture, its table and its Python are made.
+"""Recorded calls of public functions, from which a picture, its table and its Python are made.
 
     arithmetic = Call(weight_arithmetic, run.capture, "cross", 1, 0, item, query, key)
     shown = Call(product_bars_html, arithmetic)
@@ -42,7 +42,7 @@ class Expression(ABC, Generic[T_co]):
         return self
 
     def taken_from(self, source: Callable[[], Any]) -> Self:
-        """Set a function that returns the value, such as from a shared cache, and return the expression. Copies do not have it."""
+        """Set a function that returns the value, for example from a shared cache, and return the expression. Copies omit it."""
         self._source = source
         return self
 
@@ -78,7 +78,7 @@ class Expression(ABC, Generic[T_co]):
 
 
 class Call(Expression[T_co]):
-    """A call of a public function. function: also its name, for a module that is imported only when it is called."""
+    """A call of a public function. function: the function, or its dotted name, whose module is then imported for the call."""
 
     __slots__ = ("args", "function", "kwargs")
 
@@ -145,7 +145,7 @@ class Group(Expression[Any]):
 
 
 class ScreenOnly(Expression[T_co]):
-    """A keyword argument that only the page has, such as the dark theme; a notebook has its default."""
+    """A keyword argument that only the page gives, such as the dark theme; a notebook uses the default of the function."""
 
     __slots__ = ()
 
@@ -161,14 +161,14 @@ class ScreenOnly(Expression[T_co]):
 
 
 class Input(Expression[T_co]):
-    """What no call makes, such as the run of a page. Equal inputs have equal identities."""
+    """A value that no single call makes, such as the run of a page; its class writes the lines that make it in a notebook."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def identity(self) -> Any:
-        """What distinguishes it, hashable."""
+        """A hashable value that is equal for equal inputs of this class."""
 
     @classmethod
     @abstractmethod

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ExportFormat = Literal["csv", "json", "python"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "json", "python")
 FILE: Literal["file"] = "file"  # the format of a request from `export_button`
-FILE_KEY = "lab_file_"  # the first part of the keys of its buttons, by which save_menus.js finds them
+FILE_KEY = "lab_file_"  # prefix of the element keys of its buttons, by which save_menus.js finds them
 # Session-state keys: the request; and the page with the exports of its pictures and buttons by their keys.
 REQUEST_KEY, EXPORTS_KEY = "lab_save_asked", "lab_exports"
 PROGRESS_ROWS = 100_000  # rows from which a progress bar is shown
@@ -77,7 +77,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class FileExport:
-    """The file of an `export_button`. make: as there."""
+    """The file of an `export_button`. make: its argument."""
 
     name: str
     mime: str

@@ -1,4 +1,4 @@
-/* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). A line below the table
+/* The text as a row of tokens, and the candidates of one step as a table of bars (__init__.py). A line below the table
  * shows the arithmetic of the hovered, tapped or focused bar, or else of the chosen candidate. */
 
 import { make, shortGlossNodes } from "../common/dom.js";

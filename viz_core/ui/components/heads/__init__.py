@@ -29,8 +29,8 @@ def head_grids(
     """Draw the grids; `on_focus(head)` is called before the rerun after a click or an arrow key.
 
     fill: whether tiles grow to the height of the container. pair_weights [L, H]: the weight of the picked pair of tokens in each
-    head of the kind in focus, shown in the tooltip of a tile. weights: what the export has, with about `n_rows` rows, because a
-    tile has only shades.
+    head of the kind in focus, shown in the tooltip of a tile. weights: all weights, for the export, since a tile has only
+    shades. n_rows: of their table, approximately.
     """
     record, grids = as_expression(grids), evaluated(grids)
 

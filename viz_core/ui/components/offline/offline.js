@@ -13,7 +13,8 @@ async function inflated(base64) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/* Decode the stored weights: all low bytes, then all high bytes, of their square roots in steps. */
+/* Return the weights. Stored are the low bytes, then the high bytes, of their square roots in steps of
+ * 1 / PAGE.steps. */
 async function weightsOf(kind) {
   const planes = await inflated(kind.weights);
   const n = planes.length / 2;

@@ -1,4 +1,4 @@
-/* The table of head statistics of `profiles_json` (profiles.py), with sorting; a click or Enter opens a row. */
+/* The table of head statistics of `profiles_json` (__init__.py), with sorting; a click or Enter opens a row. */
 
 import { make } from "../common/dom.js";
 import { _ } from "../common/messages.js";

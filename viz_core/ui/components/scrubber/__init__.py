@@ -1,4 +1,4 @@
-"""The scrubber of the step-by-step page: a range input and the title of the step.
+"""A scrubber over steps: a range input and the title of the step, for the pages Step by step, Writing and Training.
 
     scrubber("Step 3 of 113 · Inputs › target", "The ids of the target", ScrubberState(3, 113), key="walk_scrubber", on_move=go_to)
 
@@ -24,7 +24,10 @@ _COMPONENT = Component(
 
 @dataclass(frozen=True, slots=True)
 class ScrubberState:
-    """Step `value` of 1..most, or a point between it and the next step if `here` is false; and the keys of the two buttons."""
+    """Step `value` of 1 to `most`, or, if `here` is false, a point between it and the next step.
+
+    previous, next: the element keys of the Previous and Next buttons.
+    """
 
     value: int
     most: int
@@ -51,7 +54,7 @@ def scrubber(label: str, title: str, at: ScrubberState, *, key: str, on_move: Ca
 
 
 def handles_clicks(key: str) -> bool:
-    """Return whether the script handles clicks on the two buttons; Python then ignores them."""
+    """Return whether the script handles clicks on the Previous and Next buttons; Python then ignores them."""
     return bool(_last_report(st.session_state.get(key)))
 
 

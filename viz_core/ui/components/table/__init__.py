@@ -31,7 +31,7 @@ CellValue = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class LedgerColumn:
-    """One column: heading, kind of its cells, minimum width in pixels. The first four kinds are name, axes, shape, text."""
+    """One column: heading, kind of its cells, minimum width in pixels. The first four columns are name, axes, shape and text."""
 
     label: str
     kind: ColumnKind
@@ -53,7 +53,8 @@ class FeatureSplit:
 class LedgerRow:
     """One row: one cell per column, its block and part for the filter, and its mark.
 
-    previous: column index → previous cell. split: a split of features into heads, drawn next to the text.
+    previous: column index → previous cell. note: the tooltip of the row. split: a split of features into heads, drawn next to the
+    text.
     """
 
     cells: Sequence[CellValue]

@@ -1,4 +1,4 @@
-/* The table of stages (table.py): rows are built once and filtered while the user types. */
+/* The table of stages (__init__.py): rows are built once and filtered while the user types. */
 
 import { make } from "../common/dom.js";
 import { _, plural } from "../common/messages.js";
@@ -8,7 +8,7 @@ import { filterRows } from "./filter.js";
 import { readRows } from "./rows.js";
 
 const PAUSE = 400; // ms without a key press before the filter is reported
-const FIRST = 4; // columns that fit on any screen wider than a phone
+const FIRST = 4; // the columns name, axes, shape and text, which fit on any screen wider than a phone
 const GROW = { name: 1, text: 2 }; // how columns share the remaining width
 const views = new WeakMap(); // element → View, kept across reruns
 

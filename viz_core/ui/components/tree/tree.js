@@ -1,4 +1,4 @@
-/* A tree of tokens (tree.py): buttons in a grid, the names of the paths in the first column, and lines between
+/* A tree of tokens (__init__.py): buttons in a grid, the names of the paths in the first column, and lines between
  * tokens. */
 
 import { draw, make, shortGlossNodes } from "../common/dom.js";

@@ -30,7 +30,7 @@ from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component(
     "save", html='<div class="save">\n</div>', js=script("shell/export/save_menus/save_menus.js"),
-)  # its buttons are outside the component, so save_menus.css is a style of the whole page (frame.py)
+)  # its buttons are outside the component, so save_menus.css is a style of the whole page (layout/frame)
 
 
 @st.fragment(key="save_menus")

@@ -1,6 +1,6 @@
 /* The Save menu of each picture and each data table. This script finds them on the page and adds a button to each. PNG
  * and SVG are made here from what is drawn. For the other formats, and for the files of buttons of the page, it sends
- * `ask` = {number, key, what, link} to Python (save_menus.py), and the next run of that fragment replies. */
+ * `ask` = {number, key, what, link} to Python (__init__.py), and the next run of that fragment replies. */
 
 import { draw, make, set } from "../../../components/common/dom.js";
 import { _ } from "../../../components/common/messages.js";
