@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch import multiprocessing as mp
 
 BARRIER_TIMEOUT = 120.0  # seconds that a process waits for the others at a barrier
-R = Any
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -113,7 +113,7 @@ def run_data_parallel(n_processes: int, work: Callable[..., R], model: nn.Module
             process.join(BARRIER_TIMEOUT)
 
 
-def _run_worker(workers: WorkerGroup, work: Callable[..., R], model: nn.Module, *rest: Any) -> None:
+def _run_worker(workers: WorkerGroup, work: Callable[..., object], model: nn.Module, *rest: Any) -> None:
     torch.set_num_threads(1)
     try:
         workers.barrier.wait(BARRIER_TIMEOUT)

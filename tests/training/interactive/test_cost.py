@@ -57,13 +57,13 @@ def test_the_bytes_of_a_step_are_estimated_from_above_and_not_far(change: dict[s
 
 
 def test_seconds_follow_the_work() -> None:
-    speed = DeviceSpeed(per_stage=1e-5, per_operation=1e-10)
+    speed = DeviceSpeed(seconds_per_stage=1e-5, seconds_per_operation=1e-10)
     assert estimate_seconds(recipe(steps=20), speed) == pytest.approx(2 * estimate_seconds(RECIPE, speed))
     assert estimate_seconds(RECIPE, DeviceSpeed(2e-5, 2e-10)) == pytest.approx(2 * estimate_seconds(RECIPE, speed))
     for more in ({"batch": 64}, {"config.n_encoder_layers": 3}, {"config.d_model": 64}, {"parameters.length": 20},
         {"measured_every": 1}):
         assert estimate_seconds(recipe(**more), speed) > estimate_seconds(RECIPE, speed)
-    idle = DeviceSpeed(per_stage=1.0, per_operation=0.0)
+    idle = DeviceSpeed(seconds_per_stage=1.0, seconds_per_operation=0.0)
     per_layer = [estimate_seconds(recipe(**{"config.n_encoder_layers": n}), idle) for n in (1, 2, 12)]
     assert per_layer[2] - per_layer[1] == pytest.approx(10 * (per_layer[1] - per_layer[0]))
 
@@ -71,8 +71,8 @@ def test_seconds_follow_the_work() -> None:
 def test_the_speed_is_measured_on_this_machine() -> None:
     measure_speed.cache_clear()
     speed = measure_speed("cpu")
-    assert speed is measure_speed("cpu") and speed.per_stage >= 0 and speed.per_operation >= 0
-    assert speed.per_stage + speed.per_operation > 0
+    assert speed is measure_speed("cpu") and speed.seconds_per_stage >= 0 and speed.seconds_per_operation >= 0
+    assert speed.seconds_per_stage + speed.seconds_per_operation > 0
 
 
 @pytest.mark.parametrize(("change", "code"), [

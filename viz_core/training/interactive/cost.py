@@ -35,8 +35,8 @@ FORWARD_BACKWARD_FACTOR = 3  # the backward pass costs two forward passes: one p
 class DeviceSpeed:
     """The speed of a device: seconds per recorded stage, independent of its size, and seconds per floating-point operation."""
 
-    per_stage: float
-    per_operation: float
+    seconds_per_stage: float
+    seconds_per_operation: float
 
 
 def batch_shape(recipe: Recipe) -> tuple[int, int, int]:
@@ -58,9 +58,9 @@ def flops_per_step(recipe: Recipe) -> int:
 def estimate_seconds(recipe: Recipe, speed: DeviceSpeed) -> float:
     """Estimate the seconds of all steps at this speed; evaluations on the held-out rows are counted as forward passes."""
     n_stages = _sum_over_stages(recipe, len)
-    step = n_stages * speed.per_stage + flops_per_step(recipe) * speed.per_operation
+    step = n_stages * speed.seconds_per_stage + flops_per_step(recipe) * speed.seconds_per_operation
     forward_passes = recipe.task_definition.n_held_out / recipe.batch / FORWARD_BACKWARD_FACTOR / recipe.measured_every
-    return recipe.steps * (step + forward_passes * flops_per_step(recipe) * speed.per_operation)
+    return recipe.steps * (step + forward_passes * flops_per_step(recipe) * speed.seconds_per_operation)
 
 
 def estimate_bytes(recipe: Recipe) -> int:
@@ -104,8 +104,8 @@ def measure_speed(device: str = "cpu") -> DeviceSpeed:
     small, large = (_time_step(recipe, device) for recipe in (_SMALL, _LARGE))
     calls = [_sum_over_stages(recipe, len) for recipe in (_SMALL, _LARGE)]
     work = [flops_per_step(recipe) for recipe in (_SMALL, _LARGE)]
-    per_operation = max(0.0, large - small * calls[1] / calls[0]) / (work[1] - work[0])
-    return DeviceSpeed(max(0.0, small - work[0] * per_operation) / calls[0], per_operation)
+    seconds_per_operation = max(0.0, large - small * calls[1] / calls[0]) / (work[1] - work[0])
+    return DeviceSpeed(max(0.0, small - work[0] * seconds_per_operation) / calls[0], seconds_per_operation)
 
 
 def _time_step(recipe: Recipe, device: str, times: int = 3) -> float:

@@ -192,7 +192,7 @@ class RunHistory:
     @property
     def nbytes(self) -> int:
         """Bytes of all snapshots."""
-        return sum(moment.nbytes for moment in self._snapshots.values())
+        return sum(snapshot.nbytes for snapshot in self._snapshots.values())
 
     def nearest(self, step: int) -> Snapshot:
         """Return the snapshot nearest to a step; the earlier one of two equally near."""
@@ -220,15 +220,15 @@ class RunHistory:
         """Return the history that `serialize` stored. Raises `UserError` for any other data."""
         try:
             found, values = read_tensors(tensors), json.loads(metadata)
-            moments = cls(Recipe.from_json(values["recipe"]), values["training"]["names"][4:], values["most"], values["most_bytes"])
-            for name, series in (("training", moments.training_metrics), ("held_out", moments.held_out_metrics)):
+            history = cls(Recipe.from_json(values["recipe"]), values["training"]["names"][4:], values["most"], values["most_bytes"])
+            for name, series in (("training", history.training_metrics), ("held_out", history.held_out_metrics)):
                 _load_series(series, values[name])
             for step in values["steps"]:
                 weights = {n.partition(".")[2]: x for n, x in found.items() if n.startswith(f"{step}.")}
-                moments._snapshots[int(step)] = Snapshot(int(step), weights)
+                history._snapshots[int(step)] = Snapshot(int(step), weights)
         except (SafetensorError, ValueError, KeyError, TypeError, IndexError):
             raise UserError("this is not the history of a training run; start it again.", "training_state") from None
-        return moments
+        return history
 
 
 def _load_series(series: MetricSeries, stored: Mapping[str, list]) -> None:
@@ -251,12 +251,12 @@ def train(recipe: Recipe, steps: int | None = None, device: str = "cpu") -> RunH
 
 def record_run(run: TrainingRun, steps: int | None = None) -> RunHistory:
     """Take all steps of a new run, or the first `steps`, and return the history."""
-    moments = RunHistory(run.recipe, tuple(run.parts))
-    moments.record_start(run)
+    history = RunHistory(run.recipe, tuple(run.parts))
+    history.record_start(run)
     for event in islice(run, steps):
-        moments.record_step(run, event)
-    moments.add_snapshot(take_snapshot(run.model, run.steps_done))
-    return moments
+        history.record_step(run, event)
+    history.add_snapshot(take_snapshot(run.model, run.steps_done))
+    return history
 
 
 def is_snapshot_step(step: int) -> bool:

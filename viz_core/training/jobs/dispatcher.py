@@ -86,20 +86,20 @@ class Dispatcher:
 
     async def _open_pool(self, queue: list[TrainingJob]) -> None:
         """Connect to the workers; if that fails, put all queued jobs on hold with the error."""
-        hub: WorkerPool = LocalWorkers(self.timeouts) if self.scheduler is None else ClusterWorkers(self.scheduler, self.timeouts)
+        pool: WorkerPool = LocalWorkers(self.timeouts) if self.scheduler is None else ClusterWorkers(self.scheduler, self.timeouts)
         try:
-            await hub.open()
+            await pool.open()
         except UserError as problem:
             for job in queue:
                 self._hold_with_error(job, problem.without_traceback())
             return
-        self.pool, self._last_used = hub, time.monotonic()
+        self.pool, self._last_used = pool, time.monotonic()
 
     async def _close_pool(self) -> None:
         """Disconnect, and end local worker processes."""
-        hub, self.pool = self.pool, None
-        if hub is not None:
-            await hub.close()
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            await pool.close()
 
     # --- Commands -----------------------------------------------------------------------------------------------------
     def _pause_unwatched(self) -> None:
@@ -113,10 +113,10 @@ class Dispatcher:
     def _forward_commands(self) -> None:
         """Send commands to runs whose job should end, and pause runs in a spare slot while a visitor is active."""
         with self.queue.lock:
-            for place, attempt in self.attempts.items():
+            for slot, attempt in self.attempts.items():
                 if attempt.job.desired_state != "run":
                     attempt.send_command(attempt.job.desired_state)
-                elif self.pool is not None and self.pool.is_spare(place) and not self._has_no_activity:
+                elif self.pool is not None and self.pool.is_spare(slot) and not self._has_no_activity:
                     attempt.send_command("pause")
 
     @property
@@ -128,15 +128,15 @@ class Dispatcher:
     async def _dispatch(self, pool: WorkerPool) -> None:
         """Start runs in the free slots."""
         try:
-            places = await pool.slots()
+            slots = await pool.slots()
         except (OSError, TimeoutError):
             await self._handle_lost_scheduler(pool)
             return
-        free = [place for place in places if place not in self.attempts]
-        spare = [place for place in free if pool.is_spare(place)]
-        free = [place for place in free if place not in spare]
+        free = [slot for slot in slots if slot not in self.attempts]
+        spare = [slot for slot in free if pool.is_spare(slot)]
+        free = [slot for slot in free if slot not in spare]
         with self.queue.lock:
-            self.queue.n_slots = sum(not pool.is_spare(place) for place in places)
+            self.queue.n_slots = sum(not pool.is_spare(slot) for slot in slots)
             for job in self.queue.active_jobs():
                 for index in job.pending_runs():
                     if free:

@@ -65,9 +65,9 @@ class RunRecord:
             self.initial_hash, self.device = update.run_start.initial_hash, update.run_start.device
         for event in update.events:
             self._record_event(event)
-        for moment in update.snapshots:
+        for snapshot in update.snapshots:
             assert self.history is not None
-            self.history.add_snapshot(Snapshot.from_bytes(moment))
+            self.history.add_snapshot(Snapshot.from_bytes(snapshot))
         if update.saved_state is not None:
             self.saved_state = update.saved_state
         if self.stopped is not None and update.end_reason == "stopped":
@@ -109,8 +109,8 @@ class RunRecord:
 
     def update_nbytes(self) -> None:
         """Recompute `nbytes`."""
-        moments = 0 if self.history is None else self.history.nbytes
-        self.nbytes = moments + (0 if self.saved_state is None else self.saved_state.nbytes) + len(self.weights_bytes or b"")
+        history_bytes = 0 if self.history is None else self.history.nbytes
+        self.nbytes = history_bytes + (0 if self.saved_state is None else self.saved_state.nbytes) + len(self.weights_bytes or b"")
 
     def load_weights(self) -> dict[str, Tensor]:
         """Return the weights of the last saved step in float32; empty before there is one."""

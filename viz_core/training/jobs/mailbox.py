@@ -65,5 +65,5 @@ class Mailbox:
         """Return everything that waits, and clear it."""
         self.last_fetch = time.monotonic()
         with self._lock:
-            parcel, self._unfetched = self._unfetched, ProgressUpdate()
-        return parcel
+            update, self._unfetched = self._unfetched, ProgressUpdate()
+        return update

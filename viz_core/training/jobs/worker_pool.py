@@ -87,8 +87,8 @@ class LocalWorkers:
         self.client = await connect(self._scheduler.address, self.timeouts)
 
     async def close(self) -> None:
-        for place in tuple(self._processes):
-            await self.end_worker(place)
+        for slot in tuple(self._processes):
+            await self.end_worker(slot)
         await self.client.close()
         await self._scheduler.close()
 

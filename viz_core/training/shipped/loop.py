@@ -67,7 +67,7 @@ def _train_worker(
         optimizer = MuonAndAdam(model, settings.muon_rate / settings.peak_rate, settings.betas, eps=1e-9, workers=workers)
     else:
         optimizer = make_adam(model, settings.betas, eps=1e-9)
-    guide = settings.alignment_weight if model.config.has_cross_attention else 0.0
+    alignment_weight = settings.alignment_weight if model.config.has_cross_attention else 0.0
     losses: list[float] = []
     with deterministic_algorithms(settings.seed + workers.rank), flush_denormals():
         model.train()
@@ -82,7 +82,7 @@ def _train_worker(
                 settings.max_grad_norm,
                 bfloat16=settings.bfloat16,
                 chunked=True,
-                alignment_weight=guide,
+                alignment_weight=alignment_weight,
                 workers=workers,
             )
             if not taken.is_finite:
