@@ -68,5 +68,5 @@ def test_the_translator_says_what_a_translation_lost(source: str, target: str, l
     assert told is not None
     capture = run(card.config, [source], [target], weights=card)
     tokens = capture.tokens("source")[0]
-    covered = coverage(capture, told.writes, told.reads, eos_id=card.tokenizers()["target"].eos_id)
+    covered = coverage(capture, told.predicting_head, told.reading_head, eos_id=card.tokenizers()["target"].eos_id)
     assert [tokens[s] for s in uncovered_positions(tokens, covered, told.threshold)] == lost

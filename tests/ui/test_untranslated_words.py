@@ -31,7 +31,7 @@ def test_home_names_the_words_that_a_translation_lost(source: str, lost: str) ->
     assert f"{SAYS} {lost} Probability: " in said
     (help_text,) = [one.help for one in at.caption if SAYS in one.value]
     told = catalogue()["translator"].lost_words
-    assert told is not None and percent(told.alarms) in help_text and percent(told.false_alarms) in help_text
+    assert told is not None and percent(told.detection_rate) in help_text and percent(told.false_alarm_rate) in help_text
 
 
 def test_nothing_is_said_of_right_translations() -> None:

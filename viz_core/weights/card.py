@@ -22,16 +22,16 @@ MAX_FALSE_ALARMS, MIN_ALARMS = 0.03, 0.6
 class LostWordDetector(NamedTuple):
     """The detector of source words that a translation lost (`viz_core.analysis.coverage`): two heads, a threshold and its rates.
 
-    writes, reads: the (layer, head) of cross-attention for the rows that predict a word, and for the rows that read it as input.
-    threshold: a content word with a lower coverage counts as lost. false_alarms: the share of correct translations with such a
-    word. alarms: the share of removed words that were detected.
+    predicting_head, reading_head: the (layer, head) of cross-attention for the rows that predict a word, and for the rows that
+    read it as input. threshold: a content word with a lower coverage counts as lost. false_alarm_rate: the share of correct
+    translations with such a word. detection_rate: the share of removed words that were detected.
     """
 
-    writes: tuple[int, int]
-    reads: tuple[int, int]
+    predicting_head: tuple[int, int]
+    reading_head: tuple[int, int]
     threshold: float
-    false_alarms: float
-    alarms: float
+    false_alarm_rate: float
+    detection_rate: float
 
 
 def is_reliable_detector(rates: Mapping[str, Any]) -> bool:

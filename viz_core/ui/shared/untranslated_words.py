@@ -22,7 +22,7 @@ def untranslated_words_note(context: PageContext, capture: Capture, item: int) -
     if found is None or changed_fields(context.setup) or "probs" not in capture:
         return ""
     tokens = capture.tokens("source")[item]
-    covered = coverage(capture, found.writes, found.reads, eos_id=context.tokenizers["target"].eos_id, item=item)
+    covered = coverage(capture, found.predicting_head, found.reading_head, eos_id=context.tokenizers["target"].eos_id, item=item)
     lost = [escaped(in_quotes(shorten(display_token(tokens[s])))) for s in uncovered_positions(tokens, covered, found.threshold)]
     return plural("The alignment heads find no word of the translation for {words}, so its meaning may be missing.",
                   "The alignment heads find no word of the translation for {words}, so their meaning may be missing.", len(lost),
@@ -38,5 +38,6 @@ def untranslated_words_help(context: PageContext) -> str | None:
              "a word is written, and head {head_2} of layer {layer_2} where that word is read. Small words such as “the” are left "
              "out. On held-out sentences, {alarms} of the content words that were left out of a translation were "
              "found, and {false_alarms} of the right translations had a false alarm.",
-             layer=found.writes[0], head=found.writes[1], layer_2=found.reads[0], head_2=found.reads[1],
-             alarms=percent(found.alarms), false_alarms=percent(found.false_alarms))
+             layer=found.predicting_head[0], head=found.predicting_head[1],
+             layer_2=found.reading_head[0], head_2=found.reading_head[1],
+             alarms=percent(found.detection_rate), false_alarms=percent(found.false_alarm_rate))
