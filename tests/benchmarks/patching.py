@@ -29,5 +29,5 @@ def measure(small: bool) -> Iterator[Result]:
         grid = run_patch_grid(run_clean_and_corrupted(model, clean, changed, Question(target[0], target[1], tokens - 1), target))
         if turn >= 0:  # the first one warms up
             times.append(time.perf_counter() - start)
-    setting = f"{2 * len(grid.cells)} patched runs, {tokens} + {tokens} tokens, both directions"
+    setting = f"{2 * len(grid.patch_sets)} patched runs, {tokens} + {tokens} tokens, both directions"
     yield Result("grid of patches", statistics.median(times), None if small else BAR, middle_half(times), "s", setting)

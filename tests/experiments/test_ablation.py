@@ -96,7 +96,7 @@ SWITCHES = [{}, {"architecture": "decoder-only"}, {"architecture": "encoder-only
 def test_each_head_switched_off_by_itself_is_a_run_of_its_own(
     switches: dict[str, Any], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ablation, "MAX_BATCH_NUMBERS", most)  # one run a batch, or all of them
+    monkeypatch.setattr(ablation, "MAX_BATCH_NUMEL", most)  # one run a batch, or all of them
     model, batch = made(**switches)
     intact = trace(model, batch)
     stacks = [side for side in ("encoder", "decoder") if getattr(model.config, f"has_{side}")]

@@ -38,7 +38,7 @@ def test_the_maps_are_the_grid(direction: Direction) -> None:
         np.testing.assert_allclose(each.effects, expected, atol=1e-5)
     sorted_out = [found.of_kind(values) for values in ("residual", "sublayers", "heads")]
     assert [len(some) for some in sorted_out] == [2, 5, 3] and all(each.is_per_head for each in sorted_out[2])
-    assert found.n_runs == len(grid.cells) == count_runs(CONFIG, {"source": 4, "target": 3})
+    assert found.n_runs == len(grid.patch_sets) == count_runs(CONFIG, {"source": 4, "target": 3})
 
 
 def test_a_place_leads_to_its_cell_and_back() -> None:

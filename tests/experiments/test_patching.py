@@ -282,7 +282,7 @@ def test_the_grid_tells_how_far_it_is_and_gives_rows() -> None:
     grid = run_patch_grid(contrast_of(), progress=shares.append)
     assert shares == sorted(shares) and shares[-1] == 1
     rows = grid.records()
-    assert len(rows) == 2 * len(grid.cells)
+    assert len(rows) == 2 * len(grid.patch_sets)
     asked = {"direction": "noise", "stack": "decoder", "part": "ffn", "layer": 1, "token": 3}
     (one,) = (row for row in rows if asked.items() <= row.items())
     assert one["effect"] == grid.table("decoder", "ffn", "noise")[1, 3] and one["head"] is None

@@ -20,7 +20,7 @@ from viz_core.run import Batch, trace
 from viz_core.tracing import Edit, Tracer
 
 AttentionHead = tuple[str, int]  # the path of an attention, such as "decoder.layers.1.cross_attn", and the number of a head
-MAX_BATCH_NUMBERS = 2**22  # elements of the largest tensor in a batch of ablated runs
+MAX_BATCH_NUMEL = 2**22  # elements of the largest tensor in a batch of ablated runs
 ABLATION_STAGES = (
     "ids.*",
     "masks.*",
@@ -136,10 +136,10 @@ def ablate_each_head(model: Transformer, capture: Capture, heads: Sequence[Atten
 def _batches(
     config: TransformerConfig, lengths: dict[Side, int], heads: Sequence[AttentionHead]
 ) -> Iterator[Sequence[AttentionHead]]:
-    """Yield the heads in batches of as many runs as MAX_BATCH_NUMBERS allows."""
+    """Yield the heads in batches of as many runs as MAX_BATCH_NUMEL allows."""
     longest = max(lengths.values())
     words = lengths[config.output_side] * config.output_vocab_size if config.has_head else 0
-    most = max(1, MAX_BATCH_NUMBERS // max(words, longest * max(config.ff_width, config.d_model, config.n_heads * longest)))
+    most = max(1, MAX_BATCH_NUMEL // max(words, longest * max(config.ff_width, config.d_model, config.n_heads * longest)))
     for i in range(0, len(heads), most):
         yield heads[i : i + most]
 

@@ -131,7 +131,7 @@ def effect_maps(runs: CleanCorruptedRuns, direction: Direction, progress: Callab
     grid = run_patch_grid(runs, (direction,), progress)
     found: dict[tuple[StackName, SitePart, bool], EffectMap] = {}
     config, donor = runs.model.config, 0 if direction == "denoise" else 1
-    for (((site, given), *_), effect, word) in zip(grid.cells, grid.effects[direction], grid.words[direction], strict=True):
+    for (((site, given), *_), effect, word) in zip(grid.patch_sets, grid.effects[direction], grid.words[direction], strict=True):
         side, heads = side_of(site.stack), site.head is not None
         pairs = runs.pairs[side]
         if (site.stack, site.part, heads) not in found:
@@ -148,7 +148,7 @@ def effect_maps(runs: CleanCorruptedRuns, direction: Direction, progress: Callab
     for each in found.values():
         each.effects[np.abs(each.effects) < runs.rounding_bound] = 0.0
     return EffectMaps(direction, tuple(found.values()), runs.logit_differences, (int(clean.argmax()), int(changed.argmax())),
-                      runs.pairs, runs.n_unpaired, runs.question.position, len(grid.cells))
+                      runs.pairs, runs.n_unpaired, runs.question.position, len(grid.patch_sets))
 
 
 def count_runs(config: TransformerConfig, lengths: Mapping[Side, int]) -> int:

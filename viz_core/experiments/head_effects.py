@@ -168,8 +168,8 @@ def _patching_effects(
     side, config = side_of(stack), runs.model.config
     shape = (config.n_layers(side), config.n_heads)
     tokens = tuple(runs.partners[side])
-    cells = [(Patch(Site(stack, attention, layer, head), tokens),) for layer, head in np.ndindex(shape)]
-    return patch_effects(runs, cells, direction).reshape(shape)
+    patch_sets = [(Patch(Site(stack, attention, layer, head), tokens),) for layer, head in np.ndindex(shape)]
+    return patch_effects(runs, patch_sets, direction).reshape(shape)
 
 
 def ablation_effects(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName) -> np.ndarray:

@@ -8,7 +8,7 @@ Activation Patching", arXiv 2309.16042).
     runs = run_clean_and_corrupted(model, clean_ids, corrupted_ids, Question(word, other, position), target_ids)
     grid = run_patch_grid(runs)
     grid.table("encoder", "residual")        # effects [layers and embedding, tokens]
-    trace(model, batch, tap=patching_tap(runs, grid.cells[0], "denoise"))  # one of these runs, recorded
+    trace(model, batch, tap=patching_tap(runs, grid.patch_sets[0], "denoise"))  # one of these runs, recorded
 
 Patched runs are computed together, as rows of one batch, starting at the layer of the patch; earlier values are those of the
 recorded run.
@@ -39,7 +39,7 @@ Direction = Literal["denoise", "noise"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 EMBEDDING_LAYER = -1  # the layer number of the embedding
 ROUNDING_ULPS = 8  # units in the last place of the largest logit, a bound for sums in another order
-MAX_ACTIVATION_NUMBERS = 2**19  # elements of one activation over all rows of a batch, so that it fits the processor's cache
+MAX_ACTIVATION_NUMEL = 2**19  # elements of one activation over all rows of a batch, so that it fits the processor's cache
 
 
 # ---------------------------------------------------------------- patches
@@ -260,12 +260,12 @@ def patching_tap(runs: CleanCorruptedRuns, patches: PatchSet, direction: Directi
     return _batch_patching_tap(runs, [patches], direction)
 
 
-def _batch_patching_tap(runs: CleanCorruptedRuns, cells: Sequence[PatchSet], direction: Direction) -> Edit:
-    """Return a tap that patches row n of a batch with the values of cell n, and leaves everything else unchanged."""
+def _batch_patching_tap(runs: CleanCorruptedRuns, patch_sets: Sequence[PatchSet], direction: Direction) -> Edit:
+    """Return a tap that patches row n of a batch with the values of patch set n, and leaves everything else unchanged."""
     base, donor = runs.base_and_donor(direction)
     at: dict[str, list[tuple[int, int | None, int, int]]] = {}  # stage: row, head, token of the base, token of the donor
-    for row, cell in enumerate(cells):
-        for site, tokens in cell:
+    for row, patch_set in enumerate(patch_sets):
+        for site, tokens in patch_set:
             partner = runs.partners[side_of(site.stack)]
             for token in tokens:
                 if token not in partner:
@@ -288,14 +288,19 @@ def _batch_patching_tap(runs: CleanCorruptedRuns, cells: Sequence[PatchSet], dir
 
 
 @torch.no_grad()
-def patched_logits(runs: CleanCorruptedRuns, cells: Sequence[PatchSet], direction: Direction) -> Iterator[tuple[list[int], Tensor]]:
-    """Yield indices of cells and the logits [n, W] of their runs at the question's position, in batches that start at one layer.
+def patched_logits(
+    runs: CleanCorruptedRuns, patch_sets: Sequence[PatchSet], direction: Direction
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Yield indices of patch sets and the logits [n, W] of their runs at the question's position, in batches that start at one
+    layer.
 
-    A cell without patches gives the logits of the recorded run.
+    A set without patches gives the logits of the recorded run.
     """
-    firsts = [min((patch.site.first_stack_and_layer() for patch in cell), default=(len(STACKS), 0)) for cell in cells]
+    firsts = [min((patch.site.first_stack_and_layer() for patch in patches), default=(len(STACKS), 0)) for patches in patch_sets]
     base, __ = runs.base_and_donor(direction)
-    yield from edited_logits(runs.model, base, firsts, lambda rows: _batch_patching_tap(runs, [cells[n] for n in rows], direction))
+    yield from edited_logits(
+        runs.model, base, firsts, lambda rows: _batch_patching_tap(runs, [patch_sets[n] for n in rows], direction)
+    )
 
 
 @torch.no_grad()
@@ -310,7 +315,7 @@ def edited_logits(
     starts: dict[tuple[int, int], list[int]] = {}
     for number, first in enumerate(start_layers):
         starts.setdefault(first, []).append(number)
-    most = max(1, MAX_ACTIVATION_NUMBERS // _largest_activation_numel(model.config, run))
+    most = max(1, MAX_ACTIVATION_NUMEL // _largest_activation_numel(model.config, run))
     for first, numbers in sorted(starts.items()):
         for i in range(0, len(numbers), most):
             rows = numbers[i : i + most]
@@ -369,13 +374,13 @@ def _stack_output_from(
 # ---------------------------------------------------------------- effects
 
 
-def patch_effects(runs: CleanCorruptedRuns, cells: Sequence[PatchSet], direction: Direction = "denoise") -> np.ndarray:
-    """Return the effect of each cell, [N]: 0 if the logit difference does not change, 1 if it becomes that of the donor run.
+def patch_effects(runs: CleanCorruptedRuns, patch_sets: Sequence[PatchSet], direction: Direction = "denoise") -> np.ndarray:
+    """Return the effect of each patch set, [N]: 0 if the logit difference does not change, 1 if it becomes that of the donor run.
 
     (patched − corrupted) / (clean − corrupted) of the logit difference for "denoise"; with the runs exchanged for "noise".
     """
-    found = np.empty(len(cells))
-    for numbers, logits in patched_logits(runs, cells, direction):
+    found = np.empty(len(patch_sets))
+    for numbers, logits in patched_logits(runs, patch_sets, direction):
         found[numbers] = _effect(runs, logits, direction)
     return found
 
@@ -388,10 +393,10 @@ def _effect(runs: CleanCorruptedRuns, logits: Tensor, direction: Direction) -> n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatchGrid:
-    """All cells of the grid with their effects [N] and the likeliest words [N] of their runs, in each direction."""
+    """The patch sets of a grid with their effects [N] and the likeliest words [N] of their runs, in each direction."""
 
     runs: CleanCorruptedRuns
-    cells: tuple[PatchSet, ...]
+    patch_sets: tuple[PatchSet, ...]
     effects: Mapping[Direction, np.ndarray]
     words: Mapping[Direction, np.ndarray]
 
@@ -404,23 +409,23 @@ class PatchGrid:
         first = EMBEDDING_LAYER if part == "residual" else 0
         width = config.n_heads if heads else self.runs.clean.ids[side].shape[1]
         found = np.full((config.n_layers(side) - first, width), np.nan)
-        for ((site, tokens), *_), effect in zip(self.cells, self.effects[direction], strict=True):
+        for ((site, tokens), *_), effect in zip(self.patch_sets, self.effects[direction], strict=True):
             if (site.stack, site.part, site.head is not None) == (stack, part, heads):
                 found[site.layer - first, tokens[0] if site.head is None else site.head] = effect
         return found
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record per cell and direction, for a DataFrame; token is None where a head is patched at all tokens."""
+        """Return one record per patch set and direction, for a DataFrame; token is None where a head is patched at all tokens."""
         return [
             {"direction": direction, "stack": site.stack, "part": site.part, "layer": site.layer, "head": site.head,
              "token": tokens[0] if site.head is None else None, "effect": float(self.effects[direction][i]),
              "word": int(self.words[direction][i])}
-            for direction in self.effects for i, ((site, tokens), *_) in enumerate(self.cells)
+            for direction in self.effects for i, ((site, tokens), *_) in enumerate(self.patch_sets)
         ]
 
 
 def grid_patch_sets(runs: CleanCorruptedRuns) -> tuple[PatchSet, ...]:
-    """Return one cell for each site and token that has a partner; a head is patched at all of these tokens at once."""
+    """Return one patch set for each site and token that has a partner; a head is patched at all of these tokens at once."""
     found: list[PatchSet] = []
     for site in sites(runs.model.config):
         tokens = tuple(runs.partners[side_of(site.stack)])
@@ -432,15 +437,15 @@ def grid_patch_sets(runs: CleanCorruptedRuns) -> tuple[PatchSet, ...]:
 def run_patch_grid(
     runs: CleanCorruptedRuns, directions: Sequence[Direction] = DIRECTIONS, progress: Callable[[float], object] | None = None
 ) -> PatchGrid:
-    """Run every cell of the grid. progress: called with the share of finished runs, up to 1."""
-    cells, done = grid_patch_sets(runs), 0
-    measured = {direction: np.empty(len(cells)) for direction in directions}
-    words = {direction: np.empty(len(cells), dtype=np.int64) for direction in directions}
+    """Run every patch set of the grid. progress: called with the share of finished runs, up to 1."""
+    patch_sets, done = grid_patch_sets(runs), 0
+    measured = {direction: np.empty(len(patch_sets)) for direction in directions}
+    words = {direction: np.empty(len(patch_sets), dtype=np.int64) for direction in directions}
     for direction in directions:
-        for numbers, logits in patched_logits(runs, cells, direction):
+        for numbers, logits in patched_logits(runs, patch_sets, direction):
             measured[direction][numbers] = _effect(runs, logits, direction)
             words[direction][numbers] = logits.argmax(dim=-1).cpu().numpy()
             done += len(numbers)
             if progress is not None:
-                progress(done / (len(cells) * len(directions)))
-    return PatchGrid(runs, cells, measured, words)
+                progress(done / (len(patch_sets) * len(directions)))
+    return PatchGrid(runs, patch_sets, measured, words)
