@@ -22,7 +22,7 @@ def name(i: int) -> str:
 def test_the_drawn_number_falls_on_the_part_of_the_chosen_word(u: float) -> None:
     found = sample(LOGITS, SAMPLING, u)
     choice = sampling_table(found, SAMPLING, name)
-    (chosen,) = [row for row in choice.rows if row.look == "chosen"]
+    (chosen,) = [row for row in choice.rows if row.style == "chosen"]
     part = chosen.cells[-1]
     assert chosen.label == name(found.token) and choice.at == u and part is not None
     assert part.start <= u < part.end and "it is drawn" in part.tooltip
@@ -42,7 +42,7 @@ def test_the_cuts_stand_below_the_last_word_that_is_left() -> None:
     choice = sampling_table(found, SAMPLING, name)
     k, p = choice.cuts
     assert (k.row, k.label) == (7, "top-k = 8") and p.label == "top-p = 0.7"
-    assert [row.look == "cut" for row in choice.rows[:MAX_ROWS]] == [i > p.row for i in range(MAX_ROWS)]
+    assert [row.style == "cut" for row in choice.rows[:MAX_ROWS]] == [i > p.row for i in range(MAX_ROWS)]
     assert not sampling_table(sample(LOGITS, Sampling(), 0.1), Sampling(), name).cuts
 
 
@@ -64,7 +64,7 @@ def test_an_unlikely_word_that_was_drawn_is_shown_and_the_rest_is_one_row() -> N
 
 def test_greedy_marks_the_largest() -> None:
     rows = greedy_table(sample(LOGITS, Sampling(), 0.0), name).rows
-    assert rows[0].label == name(int(LOGITS.argmax())) and [row.look for row in rows[:3]] == ["chosen", "", ""]
+    assert rows[0].label == name(int(LOGITS.argmax())) and [row.style for row in rows[:3]] == ["chosen", "", ""]
     assert rows[0].cells[1].end == 1  # type: ignore[union-attr]
 
 
@@ -74,7 +74,7 @@ def test_a_beam_step_says_the_sum_behind_each_score() -> None:
         Candidate(1, 8, -2.0, -4.0, -4 / 3**0.5, "cut"),
     ))
     choice = beam_table((step,) * 3, 2, Beam(num_beams=2, length_penalty=0.5), (4, 5, 7, 2), name, eos_id=2)
-    assert [(row.label, row.look) for row in choice.rows] == [("w4 w5 w7", "chosen"), ("w4 w6 w2", ""), ("w4 w6 w8", "cut")]
+    assert [(row.label, row.style) for row in choice.rows] == [("w4 w5 w7", "chosen"), ("w4 w6 w2", ""), ("w4 w6 w8", "cut")]
     assert [row.cells[3].text for row in choice.rows] == ["kept", "finished", "dropped"]  # type: ignore[union-attr]
     assert choice.rows[0].cells[1].tooltip == "−1.5 + −0.5 = −2"  # type: ignore[union-attr]
     assert choice.rows[0].cells[2].tooltip == "−2 ÷ 3 ^ 0.5 = −1.155"  # type: ignore[union-attr]

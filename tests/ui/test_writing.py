@@ -56,14 +56,14 @@ def test_greedy_writes_what_generate_writes_and_marks_each_word(open_writing: Op
     for step in (0, 3):
         sent = chosen(open_writing(**OWN, write_step=str(step)))
         assert sent["text"]["written"] == [*map(tokens["target"].decode, text.ids), "<eos>"] and sent["text"]["at"] == step
-        assert [row["label"] for row in sent["rows"] if row["look"] == "chosen"] == [sent["text"]["written"][step]]
+        assert [row["label"] for row in sent["rows"] if row["style"] == "chosen"] == [sent["text"]["written"][step]]
 
 
 def test_sampling_shows_the_whole_way_and_its_seed_is_the_links(open_writing: Open) -> None:
     query = tiny(write_strategy="sampling", write_top_k="5", write_top_p="0.9", write_temperature="2", write_seed="7")
     sent = chosen(at := open_writing(**query))
     assert [column[0] for column in sent["columns"]] == ["logit", "÷ temperature", "probability", "renormalised", "cumulative"]
-    assert sum(row["look"] != "cut" for row in sent["rows"][:10]) <= 5 and 0 <= sent["at"] < 1
+    assert sum(row["style"] != "cut" for row in sent["rows"][:10]) <= 5 and 0 <= sent["at"] < 1
     sound(widget(at, "write_seed").set_value(8).run())
     assert link(at)["write_seed"] == "8" and chosen(at)["at"] != sent["at"]
 
@@ -148,7 +148,7 @@ def test_the_last_step_of_beam_search_goes_on_with_no_text(open_writing: Open) -
 
 def test_the_drawn_probability_is_said_beside_the_models(open_writing: Open) -> None:
     at = open_writing(**tiny(write_strategy="sampling", write_top_k="5", write_temperature="2", write_seed="7"))
-    (row,) = [row for row in chosen(at)["rows"] if row["look"] == "chosen"]
+    (row,) = [row for row in chosen(at)["rows"] if row["style"] == "chosen"]
     assert f"After temperature and filters the probability is {row['cells'][3]['text']} and" in words(at) + chosen(at)["title"]
 
 
@@ -234,7 +234,7 @@ def test_a_text_of_the_beam_shows_what_the_search_kept_and_can_be_gone_on_from(o
     query = tiny(write_section="branch", write_branches="b2.0.7-9", write_path="b2", write_step="1", write_penalty="0.5")
     sent = chosen(at := open_writing(**query))
     assert [column[0] for column in sent["columns"]] == ["ln p", "sum", "score", "what follows"] and len(sent["rows"]) == 8
-    assert [row["look"] for row in sent["rows"]].count("chosen") == 1 and len(sent["picks"]) == 7
+    assert [row["style"] for row in sent["rows"]].count("chosen") == 1 and len(sent["picks"]) == 7
     nodes = tree_of(at)["nodes"]
     sums = {node["name"]: node["score"] for node in nodes if node["score"]}
     assert len(sums) == 4 and all(" ^ 0.5 = " in score for score in sums.values())

@@ -137,7 +137,7 @@ class CandidateRow:
     """One candidate: its label, the style of its row, and a cell for each column; None is an empty cell."""
 
     label: str
-    look: RowStyle
+    style: RowStyle
     cells: tuple[BarCell | None, ...]
 
 

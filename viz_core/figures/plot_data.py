@@ -156,7 +156,7 @@ def choice(shown: CandidateTable) -> pd.DataFrame:
         for (column, __), cell in zip(shown.columns, row.cells, strict=True):
             if cell is not None:
                 text = cell.text if np.isnan(cell.value) else ""
-                rows.append({"candidate": row.label, "look": row.look, "column": column, "value": cell.value, "says": text})
+                rows.append({"candidate": row.label, "look": row.style, "column": column, "value": cell.value, "says": text})
     return pd.DataFrame(rows, columns=["candidate", "look", "column", "value", "says"])
 
 

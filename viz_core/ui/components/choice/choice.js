@@ -107,7 +107,7 @@ function table(shown) {
 }
 
 function candidate(row, number, shown) {
-  const line = make("tr", row.look);
+  const line = make("tr", row.style);
   const head = line.appendChild(make("th", "word"));
   head.scope = "row";
   const word = shown.picks.includes(number) ? head.appendChild(make("button", "pick")) : head;
@@ -115,7 +115,7 @@ function candidate(row, number, shown) {
   if (word !== head) word.title = _("{word}: go on from this candidate", { word: head.title });
   if (word !== head) word.dataset.row = number;
   word.append(...shortGlossNodes(shown.glosses, row.label), make("bdi", "", row.label));
-  if (row.look === "chosen") word.prepend(make("span", "mark", "► "));
+  if (row.style === "chosen") word.prepend(make("span", "mark", "► "));
   line.append(...row.cells.map((cell, column) => bar(cell, number, column, shown)));
   return line;
 }
