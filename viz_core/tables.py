@@ -122,6 +122,10 @@ def _parameter(p: ParameterSpec) -> str:
     return f"{p.symbol} {p.name} {' × '.join(map(str, p.shape))}{' (tied)' if p.tied else ''}"
 
 
+PROFILE_COLUMNS = {"min_entropy": "least", "max_entropy": "most", "n_queries": "queries", "n_nan_rows": "odd"}
+"""Columns of `head_profiles` with another name than the field: files that were written before have them."""
+
+
 def head_profiles(capture: Capture, kind: AttentionKind | None = None, item: int = 0) -> pd.DataFrame:
     """Return the profile of each head for one sentence, of one kind of attention or all; entropies in nats, distances in tokens."""
     found = [
@@ -129,7 +133,7 @@ def head_profiles(capture: Capture, kind: AttentionKind | None = None, item: int
         for k in (attention_kinds(capture.config) if kind is None else (kind,))
         for profile in attention_profiles(capture, k, item)
     ]
-    return pd.DataFrame(found, columns=list(AttentionProfile._fields))
+    return pd.DataFrame(found, columns=list(AttentionProfile._fields)).rename(columns=PROFILE_COLUMNS)
 
 
 def predictions(capture: Capture, item: int = 0, k: int = 8, word: Callable[[int], str] | None = None) -> pd.DataFrame:

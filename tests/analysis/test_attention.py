@@ -158,12 +158,12 @@ def test_profiles_are_means_over_words_alone() -> None:
             w = capture[f"encoder.layers.{p.layer}.self_attn.weights"][item, p.head].astype(float)
             own = -(w * np.log(w)).sum(-1)[words].mean()
             assert p.entropy == pytest.approx(own, abs=FLOAT)
-            assert p.least <= p.entropy <= p.most + FLOAT and p.most == pytest.approx(math.log(6))
+            assert p.min_entropy <= p.entropy <= p.max_entropy + FLOAT and p.max_entropy == pytest.approx(math.log(6))
             assert p.padding == pytest.approx(w[words][:, ~words].sum(-1).mean(), abs=FLOAT)
             assert p.first == pytest.approx(w[words, 0].mean(), abs=FLOAT)
             assert p.largest == pytest.approx(w[words].max())
             assert p.itself == pytest.approx(np.diag(w)[words].mean(), abs=FLOAT)
-            assert (p.queries, p.odd) == (words.sum(), 0)
+            assert (p.n_queries, p.n_nan_rows) == (words.sum(), 0)
 
 
 def test_profiles_without_a_place_and_with_nan() -> None:
@@ -171,9 +171,9 @@ def test_profiles_without_a_place_and_with_nan() -> None:
     assert all(math.isnan(p.distance) and math.isnan(p.itself) for p in attention_profiles(capture, "cross", 0))
     _, _, broken = both(mask_padded_queries=True, empty_row="softmax", n_encoder_layers=3)
     lines = attention_profiles(broken, "encoder", 1)
-    assert all(p.queries == 2 and not p.odd and math.isfinite(p.entropy) for p in lines[:6])
+    assert all(p.n_queries == 2 and not p.n_nan_rows and math.isfinite(p.entropy) for p in lines[:6])
     # The padded rows' NaN is in every value of layer 1, times a weight of 0, and so in every score of layer 2.
-    assert len(lines) == 9 and all(p.queries == 0 and p.odd == 2 and math.isnan(p.entropy) for p in lines[6:])
+    assert len(lines) == 9 and all(p.n_queries == 0 and p.n_nan_rows == 2 and math.isnan(p.entropy) for p in lines[6:])
 
 
 # ---------------------------------------------------------------- rollout

@@ -211,8 +211,8 @@ def test_cosines_are_those_of_numpy() -> None:
 
 def test_512_against_16_and_7_against_16() -> None:
     """d = 512: rows of N(0, 1) and Xavier's of 10,000 words, each times √d, beside a position row."""
-    assert P.expected_row_length("torch", 10000, 512) * math.sqrt(512) == pytest.approx(512)
-    assert P.expected_row_length("xavier_uniform", 10000, 512) * math.sqrt(512) == pytest.approx(7.06, abs=0.005)
+    assert P.expected_row_norm("torch", 10000, 512) * math.sqrt(512) == pytest.approx(512)
+    assert P.expected_row_norm("xavier_uniform", 10000, 512) * math.sqrt(512) == pytest.approx(7.06, abs=0.005)
     np.testing.assert_allclose(P.row_norms(P.sinusoidal_table(40, 512)), 16, atol=DOUBLE)
 
 
@@ -226,14 +226,14 @@ def test_expected_lengths_are_those_that_torch_draws(init: str, d: int) -> None:
         "xavier_uniform": lambda: torch.nn.init.xavier_uniform_(table, generator=g),
         "xavier_normal": lambda: torch.nn.init.xavier_normal_(table, generator=g),
     }[init]()
-    assert P.rms(P.row_norms(table.numpy())) == pytest.approx(P.expected_row_length(init, 3000, d), rel=SAMPLING)
+    assert P.rms(P.row_norms(table.numpy())) == pytest.approx(P.expected_row_norm(init, 3000, d), rel=SAMPLING)
 
 
 def test_scaled_embeddings_are_twice_the_positions() -> None:
     """A table of N(0, 1/d) times √d: E‖·‖² = d = 2 ‖PE‖²."""
     d = 64
     rows = np.random.default_rng(0).normal(size=(4000, d)) / math.sqrt(d)
-    found, position = P.embedding_length("drawn", rows), P.rms(P.row_norms(P.sinusoidal_table(30, d)))
+    found, position = P.embedding_norm("drawn", rows), P.rms(P.row_norms(P.sinusoidal_table(30, d)))
     assert found.scaled**2 == pytest.approx(d, rel=SAMPLING)
     assert found.scaled**2 / position**2 == pytest.approx(2, rel=SAMPLING)
     assert found.scaled == pytest.approx(found.unscaled * math.sqrt(d), rel=EXACT)
@@ -241,14 +241,14 @@ def test_scaled_embeddings_are_twice_the_positions() -> None:
 
 def test_colours_end_before_a_few_giants() -> None:
     rows = np.random.default_rng(0).normal(size=(20, 30))
-    plain = P.color_range(rows, rows / 2)
+    plain = P.clipped_colour_range(rows, rows / 2)
     assert plain.limit == plain.largest == np.abs(rows).max() and not plain.is_clipped
     giant = rows.copy()
     giant[3, 4], giant[0, 0] = -90.0, np.nan
-    found = P.color_range(giant)
+    found = P.clipped_colour_range(giant)
     assert found.largest == 90 and found.is_clipped
     assert found.limit == pytest.approx(4 * np.sqrt(np.nanmean(giant**2)))
-    assert P.color_range(np.zeros((2, 2))) == P.ColorRange(1.0, 1.0)
+    assert P.clipped_colour_range(np.zeros((2, 2))) == P.ColourRange(1.0, 1.0)
 
 
 # ---------------------------------------------------------------- RoPE

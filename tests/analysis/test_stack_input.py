@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.model.small import small
-from viz_core.analysis.stack_input import embedding_lengths, stack_input
+from viz_core.analysis.stack_input import embedding_norms, stack_input
 from viz_core.run import run
 
 
@@ -31,7 +31,7 @@ def test_the_parts_add_up_to_what_the_model_reads(position: str, scaled: bool) -
 def test_lengths_are_those_of_the_words_without_padding(position: str) -> None:
     config = small(position=position)
     capture = run(config, [[5, 9, 7], [4, 8]], [[5, 9], [4]], device="cpu")
-    (own, other), place = embedding_lengths(capture, "source", 1, {"ones": np.ones((2, config.d_model))})
+    (own, other), place = embedding_norms(capture, "source", 1, {"ones": np.ones((2, config.d_model))})
     words = capture["encoder.tok_embed"][1, :2].astype(float)
     assert own.unscaled == pytest.approx(math.sqrt(np.square(words).sum(axis=1).mean()))
     assert (other.name, other.unscaled, other.scaled) == ("ones", math.sqrt(config.d_model), pytest.approx(config.d_model))

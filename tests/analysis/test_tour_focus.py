@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from viz_core.analysis.tour_focus import (
-    head_between_words_of,
     is_word_token,
     last_word_position,
     most_informative_query,
+    most_word_attending_head,
     tour_focus,
 )
 from viz_core.capture import Capture
@@ -113,8 +113,8 @@ def test_a_head_between_words_is_neither_on_special_tokens_nor_on_the_token_itse
         stage = f"encoder.layers.{layer}.self_attn.weights"
         heads = np.stack([np.eye(4), np.tile([0, 0, 1.0, 0], (4, 1)), np.full((4, 4), 0.25)])  # itself; the full stop; evenly
         capture = written_over(capture, stage, heads)
-    assert head_between_words_of(capture, "encoder", 0) == (0, 2)
+    assert most_word_attending_head(capture, "encoder", 0) == (0, 2)
     previous = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.4, 0.6]], float)
     heads = np.stack([np.eye(4), previous, np.full((4, 4), 0.25)])
-    assert head_between_words_of(written_over(capture, "encoder.layers.1.self_attn.weights", heads), "encoder", 0) == (1, 1)
-    assert head_between_words_of(run(config, [". !"], device="cpu"), "encoder", 0) == (0, 0)
+    assert most_word_attending_head(written_over(capture, "encoder.layers.1.self_attn.weights", heads), "encoder", 0) == (1, 1)
+    assert most_word_attending_head(run(config, [". !"], device="cpu"), "encoder", 0) == (0, 0)

@@ -14,7 +14,7 @@ from tests.tolerances import FLOAT
 from viz_core.experiments.masks import (
     compare_conventions,
     compare_empty_rows,
-    hidden_states,
+    last_hidden_state,
     masked_run,
     measure_leak,
     mha_limitations,
@@ -160,7 +160,7 @@ def test_appended_padding_changes_no_word_unless_it_is_unmasked(architecture: st
         if not config.has_decoder:
             given, longer = {"source": given["source"]}, {"source": longer["source"]}
         n = given["target" if config.has_decoder else "source"].shape[1]
-        return float(np.abs(hidden_states(model, Batch(longer, {}))[:, :n] - hidden_states(model, Batch(given, {}))).max())
+        return float(np.abs(last_hidden_state(model, Batch(longer, {}))[:, :n] - last_hidden_state(model, Batch(given, {}))).max())
 
     assert moved() < FLOAT
     assert moved(causal=False, mask_source_padding=False, mask_target_padding=False) > 1e-3
@@ -277,22 +277,22 @@ def test_nan_spreads_from_padded_rows_to_every_token(side: str) -> None:
     found = spread_nan(model, batch, side, 2)
     pad = batch.ids[side][2] == 0
     assert found.layers == (None, 0, 1) and pad.any()
-    counts = np.isnan(found.lengths_softmax)
+    counts = np.isnan(found.norms_softmax)
     assert not counts[0].any() and counts[2].all()
     if side == "source":
         np.testing.assert_array_equal(counts[1], pad)
     else:
         assert counts[1].all()  # the decoder reads an encoder that is NaN by then
-    assert np.isfinite(found.lengths_zero).all()
+    assert np.isfinite(found.norms_zero).all()
     capture = trace(_twin(model), batch)
     stack = "encoder" if side == "source" else "decoder"
-    for row, stage in zip(found.lengths_zero, ("embed", "layers.0.norm_ffn.out", "layers.1.norm_ffn.out"), strict=True):
+    for row, stage in zip(found.norms_zero, ("embed", "layers.0.norm_ffn.out", "layers.1.norm_ffn.out"), strict=True):
         np.testing.assert_allclose(row, np.sqrt((capture[f"{stack}.{stage}"][2].astype(float) ** 2).sum(-1)), rtol=FLOAT)
 
 
 def test_a_sentence_without_padding_stays_whole() -> None:
     model, batch = made()
-    assert np.isfinite(spread_nan(model, batch, "source", 0).lengths_softmax).all()
+    assert np.isfinite(spread_nan(model, batch, "source", 0).norms_softmax).all()
 
 
 # ---------------------------------------------------------------- conventions

@@ -61,9 +61,9 @@ def test_bars_by_the_largest() -> None:
 
 
 def test_amounts_along_the_horizontal_axis() -> None:
-    from viz_core.analysis.positions import EmbeddingLength
+    from viz_core.analysis.positions import EmbeddingNorm
 
-    found = [EmbeddingLength("translator", 1.5, 24.0), EmbeddingLength("003", 0.5, 8.0)]
+    found = [EmbeddingNorm("translator", 1.5, 24.0), EmbeddingNorm("003", 0.5, 8.0)]
     told = alt_text(magnitudes_figure(found, 5.0, 256).to_dict())
     assert "embedding: from 1.5 at translator to 0.5 at 003." in told
     assert told.startswith("How long is each part of the sum? Horizontal: length of one row (log scale).")

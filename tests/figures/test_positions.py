@@ -7,12 +7,12 @@ import pytest
 
 from tests.tolerances import DOUBLE, EXACT, FLOAT, TABLE
 from viz_core.analysis.positions import (
-    EmbeddingLength,
+    EmbeddingNorm,
     alibi_decay,
     alibi_slopes,
-    color_range,
+    clipped_colour_range,
     dot_products,
-    embedding_length,
+    embedding_norm,
     rope_angles,
     shift_matrix,
     similarity_profile,
@@ -221,7 +221,7 @@ def test_the_three_parts_are_those_of_the_run(name: str) -> None:
     capture = run(PRESETS[name].config, ["the cat sat"], ["x y"] if PRESETS[name].config.has_decoder else None, device="cpu")
     content = capture["encoder.tok_embed_scaled" if PRESETS[name].config.scale_embedding else "encoder.tok_embed"][0]
     parts = [("e", content), ("p", capture["encoder.pos_embed"][0]), ("sum", capture["encoder.embed"][0])]
-    most = color_range(*(x for _, x in parts)).limit
+    most = clipped_colour_range(*(x for _, x in parts)).limit
     first, second, total = position_schemes.sentence_panels(parts, ["the", "cat", "sat"], most)
     np.testing.assert_allclose(first.values + second.values, total.values, atol=FLOAT)
     assert np.array_equal(total.values, capture["encoder.embed"][0])
@@ -232,7 +232,7 @@ def test_the_three_parts_are_those_of_the_run(name: str) -> None:
 
 def test_magnitudes_are_marked_at_their_lengths() -> None:
     rows = np.full((3, 16), 0.5)
-    figure = position_schemes.magnitudes_figure([embedding_length("a", rows), embedding_length("b", rows * 4)], 4.0, 16)
+    figure = position_schemes.magnitudes_figure([embedding_norm("a", rows), embedding_norm("b", rows * 4)], 4.0, 16)
     traces = named(figure)
     assert list(traces["embedding"].x) == [2.0, 8.0] and list(traces["embedding × √16"].x) == [8.0, 32.0]
     (line,), (said, *names) = figure.layout.shapes, figure.layout.annotations
@@ -248,7 +248,7 @@ def test_magnitudes_are_marked_at_their_lengths() -> None:
     ("lengths", "position"), [((2.0, 8.0), 4.0), ((0.001234, 0.002345), 16.0), ((5.0, 5.0), 5.0), ((1234.0, 7e6), 1e-3)]
 )
 def test_each_number_of_the_magnitudes_has_room_on_a_phone(lengths: tuple[float, float], position: float) -> None:
-    found = [EmbeddingLength(str(x), x, x * 4) for x in lengths]
+    found = [EmbeddingNorm(str(x), x, x * 4) for x in lengths]
     figure = position_schemes.magnitudes_figure(found, position, 16)
     low, high = figure.layout.xaxis.range
     for trace in figure.data:

@@ -6,7 +6,14 @@ import torch
 from tests.model.small import small
 from tests.tolerances import FLOAT
 from viz_core.config import CHOICES
-from viz_core.generate.incremental import CachedDecoder, UncachedDecoder, encode_source, hidden_states, init_decoder, next_logits
+from viz_core.generate.incremental import (
+    CachedDecoder,
+    UncachedDecoder,
+    decoder_hidden_states,
+    encode_source,
+    init_decoder,
+    next_logits,
+)
 from viz_core.run import build
 
 START = torch.tensor([[6, 5, 4], [9, 12, 7]])
@@ -36,7 +43,7 @@ def test_the_logits_are_those_of_the_whole_model() -> None:
     model = build(small(), seed=4)
     context = encode_source(model, SOURCES, START)
     whole = model(SOURCES, START)
-    torch.testing.assert_close(hidden_states(model, START, context), whole.hidden, rtol=0, atol=FLOAT)
+    torch.testing.assert_close(decoder_hidden_states(model, START, context), whole.hidden, rtol=0, atol=FLOAT)
     torch.testing.assert_close(next_logits(model, START, context), whole.logits[:, -1], rtol=0, atol=FLOAT)
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from tests.model.small import small
 from viz_core.config import TransformerConfig
 from viz_core.experiments.ablation import ablate_each_head
-from viz_core.experiments.masks import hidden_states
+from viz_core.experiments.masks import last_hidden_state
 from viz_core.experiments.norm_placement import loss_gradients
 from viz_core.experiments.patching import run_clean_and_corrupted
 from viz_core.experiments.question import Question
@@ -77,7 +77,7 @@ CALLS: dict[str, Callable[[Transformer, Tensor, Tensor], Any]] = {
     "trace_cache": lambda m, s, t: trace_cache(m, t[0].tolist(), s[0].tolist()),
     "compare_forcing": lambda m, s, t: compare_forcing(m, t[0].tolist(), [5], s[0].tolist(), eos_id=2),
     "run_clean_and_corrupted": patched,
-    "masks.hidden_states": lambda m, s, t: hidden_states(m, batch(s, t)),
+    "masks.last_hidden_state": lambda m, s, t: last_hidden_state(m, batch(s, t)),
     "loss_gradients": lambda m, s, t: loss_gradients(m, [m.encoder.layers[0].ffn.w_in.weight], [batch(s, t)]),  # type: ignore
     "train_step": lambda m, s, t: train_step(m, make_adam(m), rows(s, t), 1e-3),
     "train_step in chunks": lambda m, s, t: train_step(m, make_adam(m), rows(s, t), 1e-3, chunked=True),
@@ -126,4 +126,4 @@ def test_what_fits_is_returned_as_it_is() -> None:
         check_length(config, length)
     for position in ("rope", "alibi", "t5", "none"):
         check_length(small(position=position), 10_000)
-    assert np.isfinite(hidden_states(build(small(position="rope")), batch(LONG, LONG))).all()
+    assert np.isfinite(last_hidden_state(build(small(position="rope")), batch(LONG, LONG))).all()

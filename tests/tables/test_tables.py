@@ -145,7 +145,9 @@ def test_a_lone_surrogate_does_not_stop_the_file() -> None:
 def test_heads_are_the_profiles(capture: Capture) -> None:
     frame = tables.head_profiles(capture, "cross", 1)
     expected = attention_profiles(capture, "cross", 1)
-    assert frame.equals(pd.DataFrame(expected)) and len(tables.head_profiles(capture)) == 3 * len(expected)
+    assert frame.equals(pd.DataFrame(expected).rename(columns=tables.PROFILE_COLUMNS))
+    assert {"least", "most", "queries", "odd"} <= set(frame.columns)  # as in files saved before
+    assert len(tables.head_profiles(capture)) == 3 * len(expected)
 
 
 def test_predictions_are_the_likeliest_words(capture: Capture) -> None:
@@ -187,7 +189,7 @@ def test_parity_has_every_check() -> None:
 def test_patching_has_every_run() -> None:
     grid = run_patch_grid(run_clean_and_corrupted(MODEL, [5, 9, 7], [5, 9, 3], Question(5, 9, 1), [1, 6]))
     frame = tables.patching(grid)
-    assert len(frame) == 2 * len(grid.cells)
+    assert len(frame) == 2 * len(grid.patch_sets)
     np.testing.assert_array_equal(frame[frame["direction"] == "noise"]["effect"], grid.effects["noise"])
     assert frame["head"].isna().sum() + frame["token"].isna().sum() == len(frame)
 

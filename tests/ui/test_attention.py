@@ -28,7 +28,7 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.analysis.attention import AttentionKind, attention_path, weight_arithmetic
-from viz_core.analysis.tour_focus import head_between_words_of, most_informative_query
+from viz_core.analysis.tour_focus import most_informative_query, most_word_attending_head
 from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.generate import write
@@ -478,7 +478,7 @@ def test_minilm_opens_with_a_head_where_words_see_words(page: str) -> None:
     at = open_page(page, weights="minilm")
     card = catalogue()["minilm"]
     capture = run(card.config, [at.session_state["lab_setup"].source], weights=card)
-    layer, head = head_between_words_of(capture, "encoder", 0)
+    layer, head = most_word_attending_head(capture, "encoder", 0)
     header = next(h for h in canvas_headers(at) if "identity" in h)
     assert header["identity"] == f"encoder.{layer}.{head}"
     weights = capture[f"encoder.layers.{layer}.self_attn.weights"][0, head]

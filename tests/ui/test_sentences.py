@@ -26,7 +26,7 @@ from viz_core.ui.pages.norms.depth import depth_takeaway
 from viz_core.ui.pages.norms.gradients import describe_ratios
 from viz_core.ui.pages.positions.page import _describe_periods
 from viz_core.ui.pages.positions.schemes import describe_similarity
-from viz_core.ui.pages.positions.your_sentence import compare_lengths
+from viz_core.ui.pages.positions.your_sentence import compare_norms
 from viz_core.ui.pages.shapes.cost import TOKEN_COUNTS, describe_crossing
 from viz_core.ui.pages.step_by_step.tour import tour_caption
 from viz_core.ui.shell.setup import Setup, from_link, to_query
@@ -179,7 +179,7 @@ def test_the_positions_page_tells_how_fast_columns_turn_and_which_part_is_longer
     if place is None:
         place = np.asarray(sinusoidal_encoding(len(real), c.d_model))[real]
     long, short = (float(np.sqrt((x.astype(float) ** 2).sum(-1).mean())) for x in (word, place))
-    assert compare_lengths(long, short) in told(at)
+    assert compare_norms(long, short) in told(at)
     times = re.search(r"the (embedding|position) vectors are ([\d.]+) times", told(at))
     if times:
         assert times[1] == ("embedding" if long > short else "position")
@@ -349,7 +349,7 @@ def test_what_is_no_number_is_not_said_to_have_a_variance() -> None:
     (4.0, 4.0, "about equally long"), (0.0, 4.0, "has length 0"), (512.0, 16.0, "the embedding vectors are 32 times"),
 ])
 def test_which_part_of_the_sum_is_said_to_be_longer(word: float, place: float, said: str) -> None:
-    assert said in compare_lengths(word, place)
+    assert said in compare_norms(word, place)
 
 
 @pytest.mark.parametrize(("lengths", "said"), [

@@ -153,9 +153,9 @@ def pair_weights(
 class AttentionProfile(NamedTuple):
     """Statistics of one head on one sentence: means over the queries that are not padding and may attend to some key.
 
-    least, most: the bounds of the entropy. itself, previous, next, first: the weight on the key at the query's own position, one
-    before it, one after it, and on the first key. padding: the weight on padding. largest: the largest weight. queries: the number
-    of rows averaged. odd: the number of rows with NaN, which are left out.
+    min_entropy, max_entropy: the bounds of the entropy. itself, previous, next, first: the weight on the key at the query's own
+    position, one before it, one after it, and on the first key. padding: the weight on padding. largest: the largest weight.
+    n_queries: the number of rows averaged. n_nan_rows: the number of rows with NaN, which are left out.
 
     The statistics that compare positions (distance, itself, previous, next) are NaN in cross-attention, where queries and keys
     come from different sentences.
@@ -165,8 +165,8 @@ class AttentionProfile(NamedTuple):
     layer: int
     head: int
     entropy: float
-    least: float
-    most: float
+    min_entropy: float
+    max_entropy: float
     distance: float
     itself: float
     previous: float
@@ -174,8 +174,8 @@ class AttentionProfile(NamedTuple):
     first: float
     padding: float
     largest: float
-    queries: int
-    odd: int
+    n_queries: int
+    n_nan_rows: int
 
 
 def attention_profiles(capture: Capture, kind: AttentionKind, item: int) -> list[AttentionProfile]:
@@ -205,7 +205,7 @@ def attention_profiles(capture: Capture, kind: AttentionKind, item: int) -> list
             means.append(float(rows[is_used].max()) if is_used.any() else math.nan)
             statistics = dict(zip(AttentionProfile._fields[3:13], means, strict=True))
             n_nan = int((counts & ~is_used).sum())
-            profiles.append(AttentionProfile(kind, layer, head, **statistics, queries=int(is_used.sum()), odd=n_nan))
+            profiles.append(AttentionProfile(kind, layer, head, **statistics, n_queries=int(is_used.sum()), n_nan_rows=n_nan))
     return profiles
 
 
@@ -386,12 +386,12 @@ def contribution_norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray)
 
 def hidden_stage(config: TransformerConfig) -> str:
     """Return the name of the stage that holds the last stack's output, before the output head."""
-    side, layers = STACKS[config.output_side], config.n_layers(config.output_side)
+    stack, layers = STACKS[config.output_side], config.n_layers(config.output_side)
     if config.has_final_norm:
-        return f"{side}.final_norm.out"
+        return f"{stack}.final_norm.out"
     if not layers:
-        return f"{side}.norm_embed.out" if config.norm_embedding else f"{side}.embed"
-    return f"{side}.layers.{layers - 1}.{'norm_ffn.out' if config.norm == 'post' else 'resid_post'}"
+        return f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"
+    return f"{stack}.layers.{layers - 1}.{'norm_ffn.out' if config.norm == 'post' else 'resid_post'}"
 
 
 def relative_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -53,7 +53,7 @@ def depth_curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mappi
     and the metrics use them.
     """
     found: dict[Metric, tuple[DepthCurve, ...]] = {}
-    side, layers = _stack(capture)
+    stack, layers = _stack(capture)
     inside: dict[Metric, tuple[CurveKind, float, str]] = {
         "inactive": ("hidden", 1.0, "ffn.pre_act"), "entropy": ("attention", 0.5, "self_attn.weights"),
     }
@@ -64,7 +64,7 @@ def depth_curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mappi
             )
         else:
             kind, start, leaf = inside[metric]
-            places = [(i + start, f"{side}.layers.{i}.{leaf}") for i in range(layers)]
+            places = [(i + start, f"{stack}.layers.{i}.{leaf}") for i in range(layers)]
             found[metric] = (_depth_curve(metric, kind, _stage_rows(capture, places)),) if layers else ()
     return found
 
@@ -117,13 +117,13 @@ def _stack(capture: Capture) -> tuple[str, int]:
 
 def _stream_stages(capture: Capture) -> dict[CurveKind, list[tuple[float, str]]]:
     """Return the stages of each curve with their depths."""
-    side, layers = _stack(capture)
-    post, start = capture.config.norm == "post", [(0.0, f"{side}.embed")]
-    paths = [(i, f"{side}.layers.{i}") for i in range(layers)]
+    stack, layers = _stack(capture)
+    post, start = capture.config.norm == "post", [(0.0, f"{stack}.embed")]
+    paths = [(i, f"{stack}.layers.{i}") for i in range(layers)]
     sums = [(i + half, f"{path}.{leaf}") for i, path in paths for half, leaf in ((0.5, "resid_mid"), (1.0, "resid_post"))]
     norms = ((0.5, "norm_self_attn"), (1.0, "norm_ffn"))
     after = [(i + half, f"{path}.{norm}.out") for i, path in paths for half, norm in norms]
-    final = [(float(layers), f"{side}.final_norm.out")] if capture.config.has_final_norm else []
+    final = [(float(layers), f"{stack}.final_norm.out")] if capture.config.has_final_norm else []
     return {"sum": sums, "after": start + after, "final": final} if post else {"stream": start + sums, "final": final}
 
 

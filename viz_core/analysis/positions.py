@@ -175,7 +175,7 @@ def row_norms(rows: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingLength:
+class EmbeddingNorm:
     """Root mean square norm of embedding rows, unscaled and times √d_model."""
 
     name: str
@@ -183,18 +183,18 @@ class EmbeddingLength:
     scaled: float
 
 
-def rms(lengths: np.ndarray) -> float:
+def rms(norms: np.ndarray) -> float:
     """Return the root mean square of some norms: √E‖x‖²."""
-    return float(np.sqrt(np.mean(np.square(lengths))))
+    return float(np.sqrt(np.mean(np.square(norms))))
 
 
-def embedding_length(name: str, rows: np.ndarray) -> EmbeddingLength:
+def embedding_norm(name: str, rows: np.ndarray) -> EmbeddingNorm:
     """Return the root mean square norm of embedding rows [T, D]. rows: without the factor √d_model."""
     plain = rms(row_norms(rows))
-    return EmbeddingLength(name, plain, plain * math.sqrt(rows.shape[-1]))
+    return EmbeddingNorm(name, plain, plain * math.sqrt(rows.shape[-1]))
 
 
-def expected_row_length(init: str, vocab_size: int, d_model: int) -> float:
+def expected_row_norm(init: str, vocab_size: int, d_model: int) -> float:
     """Return √E‖row‖² of an untrained embedding table [vocab_size, d_model].
 
     Its entries are N(0, 1) for init "torch", else they have the variance 2 / (rows + columns).
@@ -204,7 +204,7 @@ def expected_row_length(init: str, vocab_size: int, d_model: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class ColorRange:
+class ColourRange:
     """The limit of a zero-centred colour range for some matrices, which may clip a few very large values."""
 
     limit: float  # the limit of the colour range
@@ -216,7 +216,7 @@ class ColorRange:
         return self.largest > self.limit
 
 
-def color_range(*matrices: np.ndarray) -> ColorRange:
+def clipped_colour_range(*matrices: np.ndarray) -> ColourRange:
     """Return the colour range of some matrices, from their finite values.
 
     The limit is four times the root mean square if that is less than half of the largest absolute value, else that value.
@@ -224,7 +224,7 @@ def color_range(*matrices: np.ndarray) -> ColorRange:
     sizes = np.abs(np.concatenate([x[np.isfinite(x)] for x in matrices]))
     largest = float(sizes.max(initial=0.0)) or 1.0
     usual = 4 * rms(sizes) if sizes.size else 1.0
-    return ColorRange(usual if 0 < usual < largest / 2 else largest, largest)
+    return ColourRange(usual if 0 < usual < largest / 2 else largest, largest)
 
 
 # ---------------------------------------------------------------- RoPE

@@ -2,7 +2,7 @@
 
     x = stack_input(capture, "source")
     x.tok_embed, x.pos_embed, x.total               # [T, D] each
-    embedding_lengths(capture, "source", 0, {})     # √E‖row‖² of the embedding and of the positions
+    embedding_norms(capture, "source", 0, {})     # √E‖row‖² of the embedding and of the positions
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from viz_core.analysis.attention import token_mask
-from viz_core.analysis.positions import EmbeddingLength, embedding_length, rms, row_norms, sinusoidal_table
+from viz_core.analysis.positions import EmbeddingNorm, embedding_norm, rms, row_norms, sinusoidal_table
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.messages import translate as _
@@ -55,9 +55,9 @@ def stack_input(capture: Capture, side: Side, item: int = 0, scale: EmbeddingSca
     return StackInput(c, [display_token(t) for t in capture.tokens(side)[item]], content, added, total, scaled, own)
 
 
-def embedding_lengths(
+def embedding_norms(
     capture: Capture, side: Side, item: int, other_rows: Mapping[str, np.ndarray],
-) -> tuple[list[EmbeddingLength], float]:
+) -> tuple[list[EmbeddingNorm], float]:
     """Return the root mean square norm of a sentence's embedding rows and of other rows [T, D], and that of its position rows.
 
     other_rows: alternative embeddings by name. Padding is left out. For a model that adds no position encoding, the norm is that
@@ -68,6 +68,6 @@ def embedding_lengths(
     added = stack_input(capture, side, item).pos_embed
     positions = sinusoidal_table(len(is_token), c.d_model, c.position_base) if added is None else added
     name_of_model = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
-    return [embedding_length(name_of_model, rows), *(embedding_length(name, x) for name, x in other_rows.items())], rms(
+    return [embedding_norm(name_of_model, rows), *(embedding_norm(name, x) for name, x in other_rows.items())], rms(
         row_norms(positions[is_token])
     )

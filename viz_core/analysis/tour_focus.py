@@ -2,7 +2,7 @@
 
     focus = tour_focus(capture, item=0)
     focus.token, focus.layer, focus.head("decoder.layers.1.cross_attn.weights")
-    layer, head = head_between_words_of(capture, "encoder", item=0)
+    layer, head = most_word_attending_head(capture, "encoder", item=0)
     most_informative_query(capture, "encoder", layer, head, item=0)
 """
 
@@ -94,7 +94,7 @@ def most_informative_query(capture: Capture, kind: AttentionKind, layer: int, he
     return int(np.where(rows, far, -1.0).argmax())
 
 
-def head_between_words_of(capture: Capture, kind: AttentionKind, item: int) -> tuple[int, int]:
+def most_word_attending_head(capture: Capture, kind: AttentionKind, item: int) -> tuple[int, int]:
     """Return the layer and head with the largest mean, over the rows of words, of the largest weight on another word.
 
     This leaves out heads that put nearly all weight on a special token or on the token itself. (0, 0) for a sentence without words.

@@ -92,15 +92,15 @@ def replacement_ids(config: TransformerConfig, batch: Batch, item: int, vocab_si
     side = causal_side(config)
     ids, pad = batch.ids[side][item].tolist(), config.pad_id(side)
     found = []
-    for place, id in enumerate(ids):
-        candidates = (*ids[place + 1 :], *ids[:place], id + 1, id + 2, 1, 2)
+    for position, id in enumerate(ids):
+        candidates = (*ids[position + 1 :], *ids[:position], id + 1, id + 2, 1, 2)
         found.append(next(i for i in candidates if i not in (id, pad) and i < vocab_size))
     return found
 
 
 def replacement_changes(model: Transformer, batch: Batch, item: int, ids: list[int], causal: bool) -> np.ndarray:
     """Return the largest change of each output, [replaced token, T], when token t of a sentence is replaced by ids[t]."""
-    return np.stack([_output_changes(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])
+    return np.stack([_output_changes(model, batch, item, position, id, causal)[0] for position, id in enumerate(ids)])
 
 
 def _output_changes(
@@ -111,14 +111,14 @@ def _output_changes(
     ids = batch.ids[side].copy()
     ids[item, position] = id
     before, after = (
-        hidden_states(other, replace(batch, ids=batch.ids | {side: x}))[item] for x in (batch.ids[side], ids)
+        last_hidden_state(other, replace(batch, ids=batch.ids | {side: x}))[item] for x in (batch.ids[side], ids)
     )  # [T, D] each
     changed = (before.view(np.uint32) != after.view(np.uint32)).any(axis=-1)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return np.abs(after - before).max(axis=-1), changed
 
 
-def hidden_states(model: Transformer, batch: Batch) -> np.ndarray:
+def last_hidden_state(model: Transformer, batch: Batch) -> np.ndarray:
     """Return the output of the last stack, [B, T, D] float32."""
     device = next(model.parameters()).device
     given = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
@@ -204,7 +204,7 @@ def torch_mha(attention: Any) -> nn.MultiheadAttention:
     return torch_module.eval()
 
 
-def _call(theirs: nn.MultiheadAttention, a: AttentionInputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+def _call_mha(theirs: nn.MultiheadAttention, a: AttentionInputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
     """Call torch's module with a mask [B, H, T, S] in its convention: True = blocked, or numbers to add to the scores."""
     out, weights = theirs(a.x, a.memory, a.memory, attn_mask=mask.flatten(0, 1), need_weights=need_weights,
                           average_attn_weights=False)
@@ -242,10 +242,10 @@ def compare_conventions(model: Transformer, batch: Batch, path: str, seed: int =
     a = _attention_inputs(model, batch, config, path, seed)
     added, may = _additive(a), a.mask.expand_as(a.scores)  # [B, H, T, S] both
     sdpa = _gap(a.sdpa(may, a.v), a.sdpa(added, a.v))
-    if no_twin := mha_limitations(config, cross):
-        return ConventionDifferences(None, sdpa, mha_limitations=no_twin)
+    if limitations := mha_limitations(config, cross):
+        return ConventionDifferences(None, sdpa, mha_limitations=limitations)
     mha = torch_mha(a.module)
-    return ConventionDifferences(_gap(_call(mha, a, ~may, False)[0], _call(mha, a, added, False)[0]), sdpa)
+    return ConventionDifferences(_gap(_call_mha(mha, a, ~may, False)[0], _call_mha(mha, a, added, False)[0]), sdpa)
 
 
 def _gap(a: Tensor, b: Tensor) -> float:
@@ -296,14 +296,14 @@ def compare_empty_rows(model: Transformer, batch: Batch, path: str, item: int, s
     a = _attention_inputs(model, batch, with_padded_queries_masked(model.config), path, seed)
     treatments = [_result_of_weights("infinite_fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
     treatments.append(_result_of_weights("finite_fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
-    if no_twin := mha_limitations(model.config, path.endswith("cross_attn")):
-        treatments += [ImplementationResult(_MHA[need_weights], None, None, no_twin) for need_weights in (True, False)]
+    if limitations := mha_limitations(model.config, path.endswith("cross_attn")):
+        treatments += [ImplementationResult(_MHA[need_weights], None, None, limitations) for need_weights in (True, False)]
     else:
         mha = torch_mha(a.module)
         for need_weights in (True, False):
             # A float mask if there is a position bias to add, otherwise a bool mask: torch accepts both.
             mask = _additive(a) if a.position_bias.any() else ~a.mask.expand_as(a.scores)
-            out, weights = _call(mha, a, mask, need_weights)
+            out, weights = _call_mha(mha, a, mask, need_weights)
             treatments.append(_result(_MHA[need_weights], item, weights, out))
     sdpa_mask = _additive(a) if a.position_bias.any() else a.mask.expand_as(a.scores)
     identity = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
@@ -325,13 +325,13 @@ def _result(name: MaskImplementation, item: int, weights: Tensor | None, out: Te
 class NaNSpread:
     """The norm of every token's vector after the embedding and after each layer, [layers + 1, T].
 
-    layers: None for the embedding. lengths_softmax: if the softmax of fully masked rows is kept (NaN for the fill −∞).
-    lengths_zero: if their weights are set to zero.
+    layers: None for the embedding. norms_softmax: if the softmax of fully masked rows is kept (NaN for the fill −∞).
+    norms_zero: if their weights are set to zero.
     """
 
     layers: tuple[int | None, ...]
-    lengths_softmax: np.ndarray
-    lengths_zero: np.ndarray
+    norms_softmax: np.ndarray
+    norms_zero: np.ndarray
 
 
 def spread_nan(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 0) -> NaNSpread:
@@ -340,11 +340,11 @@ def spread_nan(model: Transformer, batch: Batch, side: Side, item: int, seed: in
     end = "norm_ffn.out" if config.norm == "post" else "resid_post"
     names: dict[int | None, str] = {None: f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"}
     names |= {i: f"{stack}.layers.{i}.{end}" for i in range(config.n_layers(side))}
-    lengths = []
+    norms = []
     for rule in ("softmax", "zero"):
         run = trace(_with_config(model, replace(config, empty_row=rule)), batch, seed=seed, keep=tuple(names.values()))
-        lengths.append(np.stack([np.linalg.norm(run[name][item], axis=-1) for name in names.values()]))  # [layers + 1, T]
-    return NaNSpread(tuple(names), *lengths)
+        norms.append(np.stack([np.linalg.norm(run[name][item], axis=-1) for name in names.values()]))  # [layers + 1, T]
+    return NaNSpread(tuple(names), *norms)
 
 
 # ---------------------------------------------------------------- unsqueeze(1) in Chapter 3 (004)

@@ -75,11 +75,11 @@ def with_placement(model: Transformer, name: str, depth: int | None = None) -> T
     config = with_depth(placement_config(model.config, name), depth or len(only_stack(model).layers))
     if config == model.config:
         return model
-    stack, side = only_stack(model), STACKS[config.output_side]
+    stack, stack_name = only_stack(model), STACKS[config.output_side]
     without = () if config.norm != "none" else ("norm_self_attn", "norm_ffn")
     layers = nn.ModuleList(_shallow_copy(layer, config, without=without) for layer in stack.layers[: config_depth(config)])
     final = () if config.has_final_norm else ("final_norm",)
-    return _shallow_copy(model, config, {side: _shallow_copy(stack, config, {"layers": layers.eval()}, without=final)})
+    return _shallow_copy(model, config, {stack_name: _shallow_copy(stack, config, {"layers": layers.eval()}, without=final)})
 
 
 def with_depth(config: TransformerConfig, depth: int) -> TransformerConfig:
@@ -109,14 +109,14 @@ def truncated_run(capture: Capture, model: Transformer, depth: int) -> Capture:
     model: a model with the run's parameters, in any placement.
     """
     config = with_depth(capture.config, depth)
-    side = STACKS[config.output_side]
-    gone = (f"{side}.final_norm.", *(f"{side}.layers.{i}." for i in range(depth, config_depth(capture.config))))
+    stack = STACKS[config.output_side]
+    gone = (f"{stack}.final_norm.", *(f"{stack}.layers.{i}." for i in range(depth, config_depth(capture.config))))
     arrays = {name: x for name, x in capture.items() if not name.startswith(gone)}
     if config.has_final_norm:
         tracer, norm = Tracer(keep=PLACEMENT_STAGES), only_stack(model).final_norm
         with torch.inference_mode():
-            x = torch.tensor(arrays[f"{side}.layers.{depth - 1}.resid_post"], device=next(norm.parameters()).device)  # [B, T, D]
-            norm(x, tracer.scope(f"{side}.final_norm"))
+            x = torch.tensor(arrays[f"{stack}.layers.{depth - 1}.resid_post"], device=next(norm.parameters()).device)  # [B, T, D]
+            norm(x, tracer.scope(f"{stack}.final_norm"))
         arrays |= tracer.arrays()
     tokens = {side: capture.tokens(side) for side in capture.sides}
     carried = [capture.copied_words(item) for item in range(capture.n_sentences)]

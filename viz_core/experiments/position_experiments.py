@@ -76,17 +76,17 @@ def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transf
     if not config.position_scheme.parameter_name or model.config.position == position:
         return with_config(model, config).to(device)
     added = {
-        f"{side}.{config.position_scheme.parameter_name}.weight": position_table(config, seed, side)
-        for side in ("encoder", "decoder") if getattr(model, side) is not None
+        f"{stack}.{config.position_scheme.parameter_name}.weight": position_table(config, seed, stack)
+        for stack in ("encoder", "decoder") if getattr(model, stack) is not None
     }
     return with_config(model, config, added).to(device)
 
 
-def position_table(config: TransformerConfig, seed: int, side: str) -> Tensor:
+def position_table(config: TransformerConfig, seed: int, stack: str) -> Tensor:
     """Return the initial position table of an untrained stack: [max_len, D] for learned positions, [T5_NUM_BUCKETS, H] for T5."""
     table = position_parameter(config)
     assert table is not None
-    return _initial_table(config, seed, side, config.position_scheme.parameter_name, *table.weight.shape)
+    return _initial_table(config, seed, stack, config.position_scheme.parameter_name, *table.weight.shape)
 
 
 def learned_table(model: Transformer, position: Position, seed: int = 0) -> np.ndarray:
@@ -99,11 +99,11 @@ def learned_table(model: Transformer, position: Position, seed: int = 0) -> np.n
     return _read_only(table.numpy().view())
 
 
-def _initial_table(config: TransformerConfig, seed: int, side: str, leaf: str, rows: int, columns: int) -> Tensor:
-    """Return a table [rows, columns] as an untrained model of this config and seed has it in `side.leaf`."""
-    holder = nn.ModuleDict({side: nn.ModuleDict({leaf: Embedding(rows, columns)})})
+def _initial_table(config: TransformerConfig, seed: int, stack: str, leaf: str, rows: int, columns: int) -> Tensor:
+    """Return a table [rows, columns] as an untrained model of this config and seed has it in `stack.leaf`."""
+    holder = nn.ModuleDict({stack: nn.ModuleDict({leaf: Embedding(rows, columns)})})
     initialize_parameters(holder, config, seed)
-    return holder.get_parameter(f"{side}.{leaf}.weight").detach()
+    return holder.get_parameter(f"{stack}.{leaf}.weight").detach()
 
 
 def embedding_rows(config: TransformerConfig, seed: int, side: Side, ids: Sequence[int]) -> np.ndarray:

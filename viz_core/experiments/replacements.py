@@ -198,15 +198,15 @@ def _in_the_case_of(old: str, new: str) -> str:
 # --- Candidates from the card's examples ------------------------------------------------------------------------------
 def _from_examples(words: Sequence[_Word], examples: Sequence[str]) -> Iterator[tuple[_Word, str]]:
     """Iterate over the words of examples that differ in one word, without regard to capitals and marks."""
-    own = _said(words)
+    own = _without_punctuation(words)
     for example in examples:
-        others = _said(list(_words(example)))
+        others = _without_punctuation(list(_words(example)))
         differ = [(a, b) for a, b in zip(own, others, strict=False) if _plain(a.text) != _plain(b.text)]
         if len(own) == len(others) and len(differ) == 1:
             yield differ[0][0], differ[0][1].text
 
 
-def _said(words: Sequence[_Word]) -> list[_Word]:
+def _without_punctuation(words: Sequence[_Word]) -> list[_Word]:
     """Keep the words that have a letter or a digit."""
     return [word for word in words if any(c.isalnum() for c in word.text)]
 
@@ -262,7 +262,7 @@ class _Context:
         here = [s for s in here if s.group != DEGREE or any(x.kind == "adjective" for x in self.senses_at(i + 1))]
         kinds = {s.kind for s in here}
         kind: str | None = next(iter(kinds)) if len(kinds) == 1 else self._kind(i, kinds)
-        if (kind == "noun" and self.before(i) in BEFORE_VERBS) or (kind == "adjective" and not self._is_said_of_a_noun(i)):
+        if (kind == "noun" and self.before(i) in BEFORE_VERBS) or (kind == "adjective" and not self._is_in_adjective_position(i)):
             return None
         return next((s for s in here if s.kind == kind), None)
 
@@ -289,7 +289,7 @@ class _Context:
             wanted = ("noun",)
         return next((kind for kind in wanted if kind in kinds), None)
 
-    def _is_said_of_a_noun(self, i: int) -> bool:
+    def _is_in_adjective_position(self, i: int) -> bool:
         """Whether word i stands where an adjective can: "on" in "the light is on", but not in "the cat sat on the mat"."""
         return self.after(i) not in DETERMINERS and (self._is_noun(i + 1) or self.before(i) in DETERMINERS | DEGREES)
 

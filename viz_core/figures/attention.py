@@ -72,7 +72,7 @@ class HeadGrid:
     diverging: bool
     tokens: tuple[int, int]  # the numbers of queries and of keys before pooling
     blocked_label: str = ""  # legend text of blocked cells; "" is "masked"
-    row_strength: np.ndarray | None = None  # [L, H, r] bytes: opacity of each row, 0 … 255
+    row_opacity: np.ndarray | None = None  # [L, H, r] bytes: opacity of each row, 0 … 255
 
 
 def grid_of_tiles(
@@ -153,12 +153,12 @@ def pack_grids(
         payload += (
             g.shades.tobytes()
             + g.blocked.astype(np.uint8).tobytes()
-            + (b"" if g.row_strength is None else g.row_strength.tobytes())
+            + (b"" if g.row_opacity is None else g.row_opacity.tobytes())
         )
         entries.append({
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
             "diverging": g.diverging, "tokens": g.tokens, "at": at, "hidden": g.blocked_label,
-            "fades": g.row_strength is not None,
+            "fades": g.row_opacity is not None,
             "picked": [[rounded(w, 3) for w in row] for row in picked.tolist()]
             if picked is not None and focus is not None and g.kind == focus[0] else None,
         })
@@ -449,7 +449,7 @@ def _bar(x: float, top: float, colour: str) -> str:
 
 
 PROFILE_COLUMNS = {
-    "entropy": _("entropy"), "least": _("lowest possible entropy"), "most": _("highest possible entropy"),
+    "entropy": _("entropy"), "min_entropy": _("lowest possible entropy"), "max_entropy": _("highest possible entropy"),
     "distance": _("mean distance"),
     "itself": _("on itself"),
     "previous": _("on previous"), "next": _("on next"), "first": _("on first token"), "padding": _("on padding"),
@@ -468,6 +468,6 @@ def profile_columns(lines: Sequence[AttentionProfile]) -> dict[str, list[Any]]:
         values = [None if math.isnan(x := getattr(p, name)) else x for p in lines]
         if any(v is not None for v in values):
             columns[label] = values
-    if any(p.odd for p in lines):
-        columns[_("rows with NaN")] = [p.odd for p in lines]
+    if any(p.n_nan_rows for p in lines):
+        columns[_("rows with NaN")] = [p.n_nan_rows for p in lines]
     return columns

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.positions import ColorRange, EmbeddingLength, color_range
+from viz_core.analysis.positions import ColourRange, EmbeddingNorm, clipped_colour_range
 from viz_core.analysis.run_alignment import PositionPairs
 from viz_core.analysis.stack_input import StackInput
 from viz_core.figures import theme
@@ -35,14 +35,14 @@ def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[st
     ]
 
 
-def input_panels(x: StackInput, show_added: bool | None = None, max_abs: float | None = None) -> tuple[list[Panel], ColorRange]:
+def input_panels(x: StackInput, show_added: bool | None = None, max_abs: float | None = None) -> tuple[list[Panel], ColourRange]:
     """Return panels of the parts of a stack's input with a common colour range, and that range.
 
     show_added: whether the encoding that the scheme adds has a panel; None: only if it adds one. max_abs: the end of the colour
     range.
     """
     shown = _titled_parts(x, x.pos_embed is not None if show_added is None else show_added)
-    ends = color_range(*(part for __, part in shown))
+    ends = clipped_colour_range(*(part for __, part in shown))
     return sentence_panels(shown, x.tokens, ends.limit if max_abs is None else max_abs), ends
 
 
@@ -56,19 +56,19 @@ def _titled_parts(x: StackInput, show_added: bool) -> list[tuple[str, np.ndarray
     return [*shown, (last, x.total)]
 
 
-def two_run_input_panels(a: StackInput, b: StackInput, rows: PositionPairs, view: RunView) -> tuple[list[Panel], ColorRange]:
+def two_run_input_panels(a: StackInput, b: StackInput, rows: PositionPairs, view: RunView) -> tuple[list[Panel], ColourRange]:
     """Return panels of the input parts of A, B or A − B on the aligned positions, and their colour range, the same for A and B."""
     with_added = a.pos_embed is not None or b.pos_embed is not None
-    ends = color_range(*(part for x in (a, b) for __, part in _titled_parts(x, with_added)))
+    ends = clipped_colour_range(*(part for x in (a, b) for __, part in _titled_parts(x, with_added)))
     of_a, of_b = (input_panels(x, with_added, ends.limit)[0] for x in (a, b))
     drawn = [view_panel(x, y, rows, None, view) for x, y in zip(of_a, of_b, strict=True)]
     if view == "difference":
-        largest = color_range(*(p.values for p in drawn)).largest
-        return [replace(p, low=-largest, high=largest) for p in drawn], ColorRange(largest, largest)
+        largest = clipped_colour_range(*(p.values for p in drawn)).largest
+        return [replace(p, low=-largest, high=largest) for p in drawn], ColourRange(largest, largest)
     return drawn, ends
 
 
-def magnitudes_figure(magnitudes: Sequence[EmbeddingLength], position: float, d_model: int, dark: bool = False) -> go.Figure:
+def magnitudes_figure(magnitudes: Sequence[EmbeddingNorm], position: float, d_model: int, dark: bool = False) -> go.Figure:
     """Return a log-axis figure of the norms of embedding rows, unscaled and times √d_model.
 
     position: the norm of a row of the position table.

@@ -91,7 +91,7 @@ def encode_source(model: Transformer, source: Tensor | None, start: Tensor) -> E
     return EncodedSource(source, encoder(source, mask))  # [B, S, D]
 
 
-def hidden_states(model: Transformer, ids: Tensor, encoded: EncodedSource | None = None) -> Tensor:
+def decoder_hidden_states(model: Transformer, ids: Tensor, encoded: EncodedSource | None = None) -> Tensor:
     """Return the decoder's output for the ids [B, T] before the head, [B, T, D]; the encoder is not run."""
     decoder, ids = model.stack("target"), check_ids(model.config, "target", ids)
     check_length(model.config, ids.shape[1])
@@ -105,7 +105,7 @@ def next_logits(model: Transformer, ids: Tensor, encoded: EncodedSource | None =
 
     They equal those of the model's forward pass at the last position.
     """
-    hidden = hidden_states(model, ids, encoded)  # [B, T, D]
+    hidden = decoder_hidden_states(model, ids, encoded)  # [B, T, D]
     assert model.head is not None  # every decoder has one
     logits: Tensor = model.head(hidden[:, -1])  # [B, W]
     return logits

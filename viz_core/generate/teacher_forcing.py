@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_core.generate.incremental import encode_source, hidden_states, init_decoder
+from viz_core.generate.incremental import decoder_hidden_states, encode_source, init_decoder
 from viz_core.generate.trace import trace_generation
 from viz_core.messages.errors import UserError
 from viz_core.model.inputs import check_ids
@@ -102,7 +102,7 @@ def _teacher_forced_logits(model: Transformer, start: Sequence[int], labels: Seq
     _check_not_empty(start, labels)
     ids = _row(model, [*start, *labels[:-1]])  # [1, T]
     context = encode_source(model, _source(model, source), ids) if model.config.has_encoder else None
-    hidden = hidden_states(model, ids, context)[0, len(start) - 1 :]  # [N, D]
+    hidden = decoder_hidden_states(model, ids, context)[0, len(start) - 1 :]  # [N, D]
     check_ids(model.config, "target", _row(model, labels))
     assert model.head is not None  # every decoder has one
     logits: Tensor = model.head(hidden)  # [N, W]

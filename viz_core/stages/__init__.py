@@ -99,11 +99,11 @@ def tour_stages(config: TransformerConfig, layer: int = 0) -> tuple[str, ...]:
 
     layer: the layer from which the stages of attention and feed-forward network are taken.
     """
-    side = STACKS[config.output_side]
-    path = f"{side}.layers.{layer}"
+    stack = STACKS[config.output_side]
+    path = f"{stack}.layers.{layer}"
     attended = f"{path}.cross_attn.weights" if config.has_cross_attention else f"{path}.self_attn.z"
     stops = (
-        f"ids.{config.output_side}", f"{side}.tok_embed", f"{side}.embed",
+        f"ids.{config.output_side}", f"{stack}.tok_embed", f"{stack}.embed",
         f"{path}.self_attn.raw_scores", f"{path}.self_attn.weights", attended, f"{path}.ffn.post_act",
         "logits" if config.has_head else f"{path}.resid_post",
     )

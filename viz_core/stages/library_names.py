@@ -17,31 +17,31 @@ def with_document_names(names: str) -> str:
     return NUMBERS.sub(lambda found: f"({', '.join(DOCUMENTS[n].name for n in found[1].split(', '))})", names)
 
 
-def torch_side(c: TransformerConfig, side: str) -> str:
+def torch_side(c: TransformerConfig, stack: str) -> str:
     """Return torch's prefix of the arguments of a stack: "tgt" for a decoder with cross-attention, else "src"."""
-    return "tgt" if side == "decoder" and c.has_cross_attention else "src"
+    return "tgt" if stack == "decoder" and c.has_cross_attention else "src"
 
 
-def _transformer_lens_block(c: TransformerConfig, side: str, n: int | str) -> str:
+def _transformer_lens_block(c: TransformerConfig, stack: str, n: int | str) -> str:
     """Return the path of a layer in TransformerLens."""
-    return f"{side}.{n}" if c.has_cross_attention else f"blocks.{n}"
+    return f"{stack}.{n}" if c.has_cross_attention else f"blocks.{n}"
 
 
-def _hidden_states(c: TransformerConfig, side: str) -> str:
+def _hidden_states(c: TransformerConfig, stack: str) -> str:
     """Return Hugging Face's name of the tuple of hidden states: the input of each layer and the output of the last."""
-    return f"{side}_hidden_states" if c.has_cross_attention else "hidden_states"
+    return f"{stack}_hidden_states" if c.has_cross_attention else "hidden_states"
 
 
-def stack_names(c: TransformerConfig, side: str) -> dict[str, str]:
+def stack_names(c: TransformerConfig, stack: str) -> dict[str, str]:
     """Return the values of the name placeholders in the embedding of a stack."""
     both, bert = c.has_cross_attention, not c.has_decoder
-    is_layer_input = c.n_layers(side_of(side)) > 0 and not c.norm_embedding
-    first = f"{_transformer_lens_block(c, side, 0)}.hook_resid_pre" if is_layer_input else "–"
+    is_layer_input = c.n_layers(side_of(stack)) > 0 and not c.norm_embedding
+    first = f"{_transformer_lens_block(c, stack, 0)}.hook_resid_pre" if is_layer_input else "–"
     return {
-        "@src": "src" if side == "encoder" else "tgt",
-        "@torch_sum": "–" if c.norm_embedding else torch_side(c, side),
-        "@hf_sum": "embeddings, before LayerNorm (BERT)" if c.norm_embedding else f"{_hidden_states(c, side)}[0]" if is_layer_input else "–",
-        "@tl_embed": "embed.hook_embed" if bert else "–" if both and side == "decoder" else "hook_embed",
+        "@src": "src" if stack == "encoder" else "tgt",
+        "@torch_sum": "–" if c.norm_embedding else torch_side(c, stack),
+        "@hf_sum": "embeddings, before LayerNorm (BERT)" if c.norm_embedding else f"{_hidden_states(c, stack)}[0]" if is_layer_input else "–",
+        "@tl_embed": "embed.hook_embed" if bert else "–" if both and stack == "decoder" else "hook_embed",
         "@tl_pos": "embed.hook_pos_embed" if bert else "–" if both else "hook_pos_embed",
         "@tl_segment": "embed.hook_token_type_embed" if bert else "–",
         "@tl_sum": "hook_full_embed" if bert and not c.norm_embedding else first,
@@ -50,14 +50,14 @@ def stack_names(c: TransformerConfig, side: str) -> dict[str, str]:
 
 def layer_names(c: TransformerConfig, path: str) -> dict[str, str]:
     """Return the values of the name placeholders in the layer that contains `path`."""
-    side, __, n, *rest = path.split(".")
+    stack, __, n, *rest = path.split(".")
     cross, both = rest == ["cross_attn"], c.has_cross_attention
-    block = _transformer_lens_block(c, side, n)
+    block = _transformer_lens_block(c, stack, n)
     return {
         "@hook_out": f"{block}.hook_{'cross_attn' if cross else 'attn'}_out", "@hook": f"{block}.hook", "@mlp": f"{block}.mlp",
         "@attn": f"{block}.{'cross_attn' if cross else 'attn'}", "@mha": "multihead_attn" if cross else "self_attn",
-        "@attentions": "cross_attentions" if cross else f"{side}_attentions" if both else "attentions",
-        "@hidden_states": _hidden_states(c, side), "@src": torch_side(c, side), "@n": n,
+        "@attentions": "cross_attentions" if cross else f"{stack}_attentions" if both else "attentions",
+        "@hidden_states": _hidden_states(c, stack), "@src": torch_side(c, stack), "@n": n,
         "@alibi": "–" if both else f"{block}.attn.alibi",
         "@rot_q": "–" if both else f"{block}.attn.hook_rot_q", "@rot_k": "–" if both else f"{block}.attn.hook_rot_k",
     }
@@ -68,8 +68,8 @@ def norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
 
     torch and the documents number the norms of a layer: with cross-attention, the last one is the third.
     """
-    side, module = path.split(".")[0], path.rpartition(".")[2]
-    third = c.has_cross_attention and side == "decoder"
+    stack, module = path.split(".")[0], path.rpartition(".")[2]
+    third = c.has_cross_attention and stack == "decoder"
     documents, torch, hf, ln = {
         "norm_self_attn": ("norm1 (000, 002, 003, 004), norm_self_attn (001)", "norm1",
                            "attention.output.LayerNorm (BERT), ln_1 (GPT-2), self_attn_layer_norm (BART)", "ln1"),
@@ -77,19 +77,19 @@ def norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
                             "crossattention.output.LayerNorm (BERT), ln_cross_attn (GPT-2), encoder_attn_layer_norm (BART)", "ln2"),
         "norm_ffn": ("norm3 (000, 002, 004), norm_ff (001)" if third else "norm2 (000, 002, 003, 004), norm_ff (001)",
                      "norm3" if third else "norm2", "output.LayerNorm (BERT), ln_2 (GPT-2), final_layer_norm (BART)", "ln2"),
-        "norm_embed": ("–", "–", f"{_hidden_states(c, side)}[0], embedding_output (BERT), layernorm_embedding (BART)", "embed.ln"),
-        "final_norm": ("self.norm (001)", "norm", f"{_hidden_states(c, side)}[-1], ln_f (GPT-2)", "ln_final"),
+        "norm_embed": ("–", "–", f"{_hidden_states(c, stack)}[0], embedding_output (BERT), layernorm_embedding (BART)", "embed.ln"),
+        "final_norm": ("self.norm (001)", "norm", f"{_hidden_states(c, stack)}[-1], ln_f (GPT-2)", "ln_final"),
     }[module]
     if module == "norm_ffn" and c.norm == "post":
         after = int(path.split(".")[2]) + 1
-        tied = c.has_final_norm and after == c.n_layers(side_of(side))
-        hf = hf if tied else f"{_hidden_states(c, side)}[{after}], {hf}"  # the last entry is the output of the final norm
+        tied = c.has_final_norm and after == c.n_layers(side_of(stack))
+        hf = hf if tied else f"{_hidden_states(c, stack)}[{after}], {hf}"  # the last entry is the output of the final norm
     # HookedEncoderDecoder has RMSNorm instead, HookedEncoder no final norm, and the
     # input of HookedTransformer's embed.ln no positions.
     lacks = {"final_norm": not c.has_decoder, "norm_embed": c.has_decoder and c.has_position_table}
     if c.has_cross_attention or lacks.get(module, False):
         return {"@documents": documents, "@torch": torch, "@hf": hf, "@tl_var": "–", "@tl_normalized": "–", "@tl_out": "–"}
-    where = f"{_transformer_lens_block(c, side, path.split('.')[2])}.{ln}" if ".layers." in path else ln
+    where = f"{_transformer_lens_block(c, stack, path.split('.')[2])}.{ln}" if ".layers." in path else ln
     return {
         "@documents": documents, "@torch": torch, "@hf": hf, "@tl_var": f"{where}.hook_scale² − ε",
         "@tl_normalized": f"{where}.hook_normalized (LNPre)" if c.has_decoder else "–",

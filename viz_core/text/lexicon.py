@@ -148,8 +148,8 @@ def match_score(noun: Noun, selector: Selector) -> int:
 def indefinite_article(text: str) -> str:
     """Return "a" or "an", whichever fits before the first word of a text."""
     first = next(iter(text.split()), "x")
-    sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
-    return "an" if sounds_open or first.startswith(("hour", "honest", "honor", "honour")) else "a"
+    starts_with_vowel = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
+    return "an" if starts_with_vowel or first.startswith(("hour", "honest", "honor", "honour")) else "a"
 
 
 def senses(word: str) -> tuple[Sense, ...]:

@@ -20,7 +20,7 @@ from viz_core.analysis.attention import (
 from viz_core.analysis.head_differences import RunWords
 from viz_core.analysis.kept_positions import KeptPositions
 from viz_core.analysis.labelled_weights import QueryKeyWords, query_key_words, without_special_tokens
-from viz_core.analysis.tour_focus import head_between_words_of, most_informative_query
+from viz_core.analysis.tour_focus import most_informative_query, most_word_attending_head
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, ColourMode, head_title
@@ -114,7 +114,7 @@ def default_head(context: PageContext, capture: Capture, available: Sequence[Att
 
     item = context.selected_item(capture)
     return kind, *cached_result(
-        "head between words", (context.run_key(), kind, item), lambda: head_between_words_of(capture, kind, item)
+        "head between words", (context.run_key(), kind, item), lambda: most_word_attending_head(capture, kind, item)
     )
 
 

@@ -70,7 +70,7 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     spread = cached(Call(spread_nan, run.model, batch_call, side, focus.item, seed).named("spread"), "mask spread",
                     (context.run_key(), side, focus.item), *cost)
     nan_spread = spread.value()
-    parts = map(spread.attribute, ("layers", "lengths_softmax", "lengths_zero"))
+    parts = map(spread.attribute, ("layers", "norms_softmax", "norms_zero"))
     with place:
         linked_heatmaps(Call(empty_row_norm_panels, *parts, Call(token_labels, capture_call, side, focus.item)), "mask_spread",
                         fill=True)
@@ -120,14 +120,14 @@ def _implementations_table(capture: Capture, side: str, result: "EmptyRows", foc
 
 def _spread_text(nan_spread: "NaNSpread", has_cross_attention: bool) -> str:
     """Return how many tokens are NaN after each layer, and why."""
-    counts = [int(np.isnan(x).sum()) for x in nan_spread.lengths_softmax]
-    n_tokens = nan_spread.lengths_softmax.shape[1]
+    counts = [int(np.isnan(x).sum()) for x in nan_spread.norms_softmax]
+    n_tokens = nan_spread.norms_softmax.shape[1]
     by_stop = ", ".join(f"**{n}** {layer_text(stop)}" for stop, n in zip(nan_spread.layers, counts, strict=True))
     why = ""
     if has_cross_attention and n_tokens in counts[:2]:  # its own padded keys are NaN only from the next layer on
         why = " " + _("The decoder attends to the encoder's output, which is NaN already for this sentence.")
     elif n_tokens in counts:
         why = " " + _("A padded key has weight 0, but 0 × NaN is NaN, so one layer later every token is NaN.")
-    left = int(np.isnan(nan_spread.lengths_zero).any(axis=0).sum())
+    left = int(np.isnan(nan_spread.norms_zero).any(axis=0).sum())
     return _("Of {n_tokens} tokens, this many are NaN: {by_stop}.{why} With this app's rule: {left}.",
              n_tokens=n_tokens, by_stop=by_stop, why=why, left=left or _("none"))

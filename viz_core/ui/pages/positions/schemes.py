@@ -11,7 +11,7 @@ from viz_core.analysis.positions import (
     T5_MAX_DISTANCE,
     alibi_decays,
     alibi_slopes,
-    color_range,
+    clipped_colour_range,
     cosine_similarities,
     max_range_along_diagonals,
     rope_angles,
@@ -193,7 +193,7 @@ def _scheme_panels(tried: _Experiment, position: Position) -> list[Call[Panel]]:
     s = scheme.value()
     if s.pos_embed is not None:
         rows = scheme.attribute("pos_embed")
-        return [Call(added_rows_panel, title, rows, tried.tokens, Call(color_range, rows).attribute("limit"))]
+        return [Call(added_rows_panel, title, rows, tried.tokens, Call(clipped_colour_range, rows).attribute("limit"))]
     if s.q_rot is not None:
         angles = Call(rope_angles, len(tried.words.value().ids), s.q_rot.shape[-1], tried.context.config.position_base)
         return [Call(rotation_panel, title, angles, tried.tokens)]
@@ -209,7 +209,7 @@ def _panel_title(position: Position) -> str:
 def _explain_sinusoidal(tried: _Experiment, position: Position) -> None:
     """Show the sinusoidal rows that are added to the tokens."""
     rows = tried.schemes[position].attribute("pos_embed")
-    limit = Call(color_range, rows).attribute("limit")
+    limit = Call(clipped_colour_range, rows).attribute("limit")
     linked_heatmaps(Call(sentence_panels, [(_("The rows added to your tokens"), rows)], tried.tokens, limit), "pos_detail")
 
 
@@ -253,7 +253,7 @@ def _near_and_far(similarity: np.ndarray) -> tuple[float, float]:
 
 def _draw_learned_table(table: Expression[np.ndarray], which: TableName) -> None:
     """Draw a learned table [N, D] beside the cosines of its rows, with two mean cosines below."""
-    similarity, colour_range = Call(cosine_similarities, table[:MAX_COMPARED_ROWS]), Call(color_range, table)
+    similarity, colour_range = Call(cosine_similarities, table[:MAX_COMPARED_ROWS]), Call(clipped_colour_range, table)
     linked_heatmaps(Call(learned_table_panels, table, similarity, colour_range.attribute("limit"), which), f"pos_detail_{which}")
     note_clipped_colours(colour_range.value())
     rows = table.value()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_core.analysis.positions import ColorRange
+from viz_core.analysis.positions import ColourRange
 from viz_core.config.position_schemes import POSITION_SCHEMES, Position
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
@@ -52,7 +52,7 @@ def experiment_key(context: PageContext, *more: Hashable) -> Hashable:
     return context.setup.weights, context.config, context.setup.seed, context.setup.device, *more
 
 
-def note_clipped_colours(colour_range: ColorRange) -> None:
+def note_clipped_colours(colour_range: ColourRange) -> None:
     """Show that the colour scale is clipped, if it is."""
     if colour_range.is_clipped:
         st.caption(_("Colours end at ±{most}, four times the root mean square, because a few numbers are far larger (up to "

@@ -6,10 +6,10 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import token_mask
-from viz_core.analysis.positions import expected_row_length
+from viz_core.analysis.positions import expected_row_norm
 from viz_core.analysis.rounding import difference_above_rounding
 from viz_core.analysis.run_alignment import PositionPairs
-from viz_core.analysis.stack_input import EmbeddingScale, StackInput, embedding_lengths, stack_input
+from viz_core.analysis.stack_input import EmbeddingScale, StackInput, embedding_norms, stack_input
 from viz_core.capture import Capture
 from viz_core.config import Init, Side
 from viz_core.figures.position_schemes import input_panels, magnitudes_figure, two_run_input_panels
@@ -130,14 +130,14 @@ def _draw_magnitudes(context: PageContext, capture: Capture, side: Side, item: i
                      (c, seed, init, side, ids.tobytes()))
         for name, init in drawn.items()
     }
-    lengths = Call(embedding_lengths, run.capture, side, item, rows)
-    found, position = lengths.value()
-    comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].unscaled, position)
-    chart(Call(magnitudes_figure, lengths[0], lengths[1], c.d_model, dark=ScreenOnly(is_dark())), "pos_magnitudes")
-    expected_lengths = {name: expected_row_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
+    norms = Call(embedding_norms, run.capture, side, item, rows)
+    found, position = norms.value()
+    comparison = compare_norms(found[0].scaled if c.scale_embedding else found[0].unscaled, position)
+    chart(Call(magnitudes_figure, norms[0], norms[1], c.d_model, dark=ScreenOnly(is_dark())), "pos_magnitudes")
+    expected_norms = {name: expected_row_norm(init, vocabulary, c.d_model) for name, init in drawn.items()}
     expected = "; ".join(
         _("{name} {x}, times √d_model {x_2}", name=name, x=full_number(x), x_2=full_number(x * c.d_model**0.5))
-        for name, x in expected_lengths.items()
+        for name, x in expected_norms.items()
     )
     note = "" if added is not None else " " + _("The positions are the sinusoidal ones that this model could add.")
     n = int(is_real.sum())
@@ -145,14 +145,14 @@ def _draw_magnitudes(context: PageContext, capture: Capture, side: Side, item: i
                  tokens=plural("{n:,} token", "{n:,} tokens", n), expected=expected, comparison=comparison, whose=note))
 
 
-def compare_lengths(embedding_length: float, position_length: float) -> str:
+def compare_norms(embedding_norm: float, position_norm: float) -> str:
     """Return which of the two parts of this model's sum is longer, and by what factor."""
-    if not embedding_length or not position_length:
+    if not embedding_norm or not position_norm:
         return _("Here one of the two parts has length 0.")
-    times = max(embedding_length / position_length, position_length / embedding_length)
+    times = max(embedding_norm / position_norm, position_norm / embedding_norm)
     if times < 1.05:
         return _("Here both parts of the sum are about equally long.")
-    if embedding_length > position_length:
+    if embedding_norm > position_norm:
         return _("On average (root mean square), the embedding vectors are {times} times as long as the position vectors.",
                  times=full_number(times))
     return _("On average (root mean square), the position vectors are {times} times as long as the embedding vectors.",
