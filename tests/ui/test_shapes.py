@@ -20,7 +20,7 @@ from viz_core.config import CHOICES, TransformerConfig
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.text import UntrainedTokenizer
-from viz_core.ui.components.table import LedgerFilter
+from viz_core.ui.components.table import StageTableFilter
 from viz_core.ui.pages.shapes.change import describe_change, narrower_qk_dim
 from viz_core.ui.pages.shapes.columns import COLUMNS
 from viz_core.ui.pages.shapes.declaration import LEDGER_COLUMNS
@@ -54,9 +54,9 @@ def row_of(values: list[Any], extra: dict[str, Any]) -> dict[str, Any]:
     return {"cells": cells, "block": block, "part": part} | extra
 
 
-def told(at: AppTest) -> LedgerFilter:
+def told(at: AppTest) -> StageTableFilter:
     """The filter that the table was given."""
-    return LedgerFilter(**{name: sent(at)[name] for name in LedgerFilter.__slots__})
+    return StageTableFilter(**{name: sent(at)[name] for name in StageTableFilter.__slots__})
 
 
 def rows(at: AppTest) -> dict[str, dict[str, Any]]:
@@ -138,13 +138,13 @@ def test_statistics_are_the_runs(open_shapes: Open) -> None:
 @pytest.mark.parametrize("block", ["decoder_layer_0", "Decoder layer 0"])  # links once held the title
 def test_the_filter_of_a_link_reaches_the_table(open_shapes: Open, block: str) -> None:
     at = open_shapes(**tiny(shapes_filter="<b>$x$ scores", shapes_block=block, shapes_part="attention"))
-    assert told(at) == LedgerFilter("<b>$x$ scores", "Decoder layer 0", "attention")
+    assert told(at) == StageTableFilter("<b>$x$ scores", "Decoder layer 0", "attention")
     assert not at.warning and not at.info
 
 
 def test_a_block_or_part_that_is_not_there_is_named(open_shapes: Open) -> None:
     at = open_shapes(**tiny(shapes_block="encoder_layer_9", shapes_part="`*magic*`"))
-    assert told(at) == LedgerFilter()
+    assert told(at) == StageTableFilter()
     assert [i.value for i in at.info] == [
         "This model has no block ` encoder_layer_9 `, so all are shown.",
         "This model has no part `` `*magic*` ``, so all are shown.",

@@ -1,6 +1,6 @@
 """A table of stages with coloured axis letters and marks, filtered in the browser while the user types.
 
-    ledger_table(ledger_json(columns, rows), LedgerFilter("scores"), key="shapes", on_filter=keep, on_open=choose)
+    stage_table(stage_table_json(columns, rows), StageTableFilter("scores"), key="shapes", on_filter=keep, on_open=choose)
 
 The rows are sent as one text; the browser rebuilds them only if it has changed.
 
@@ -30,7 +30,7 @@ CellValue = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerColumn:
+class StageTableColumn:
     """One column: heading, kind of its cells, minimum width in pixels. The first four columns are name, axes, shape and text."""
 
     label: str
@@ -50,7 +50,7 @@ class FeatureSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerRow:
+class StageTableRow:
     """One row: one cell per column, its block and part for the filter, and its mark.
 
     previous: column index → previous cell. note: the tooltip of the row. split: a split of features into heads, drawn next to the
@@ -85,7 +85,7 @@ _COMPONENT = Component(
 )
 
 
-def ledger_json(columns: Sequence[LedgerColumn], rows: Sequence[LedgerRow], compares_runs: bool = False) -> str:
+def stage_table_json(columns: Sequence[StageTableColumn], rows: Sequence[StageTableRow], compares_runs: bool = False) -> str:
     """Return the table as JSON for the browser. compares_runs: previous cells are those of run A, and written next to the cells.
 
     Most cells and notes occur in many rows. So each is sent once, in "values" and "extras", and a row has indices: those of its
@@ -102,14 +102,14 @@ def ledger_json(columns: Sequence[LedgerColumn], rows: Sequence[LedgerRow], comp
     return json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
 
 
-def _extra(row: LedgerRow) -> str:
+def _extra(row: StageTableRow) -> str:
     """Return the mark, the previous cells, the note and the split of a row as JSON."""
     split = None if row.split is None else asdict(row.split)
     return json.dumps({"mark": row.mark, "was": row.previous, "note": row.note, "split": split})
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerFilter:
+class StageTableFilter:
     """A filter of rows: those of a block and part ("all" for any) that contain each word of the text.
 
     A word of one lower-case letter is a whole name (q), one capital letter is an axis (H).
@@ -120,11 +120,12 @@ class LedgerFilter:
     part: str = "all"
 
 
-def ledger_table(
-    table: str, row_filter: LedgerFilter, *, key: str, on_filter: Callable[[LedgerFilter], None], on_open: Callable[[str], None],
+def stage_table(
+    table: str, row_filter: StageTableFilter, *, key: str, on_filter: Callable[[StageTableFilter], None],
+    on_open: Callable[[str], None],
     only_marked: bool = False, fill: bool = False,
 ) -> None:
-    """Draw a table from `ledger_json`. fill: whether it takes the size of the container.
+    """Draw a table from `stage_table_json`. fill: whether it takes the size of the container.
 
     `on_filter` is called with the user's filter before the rerun after a selection or a pause in typing; the browser has filtered
     the rows by then. `on_open` is called with the name before the rerun after a click on it.
@@ -136,9 +137,9 @@ def ledger_table(
 
     def filtered() -> None:
         chosen = sent("filter")
-        named = isinstance(chosen, Mapping) and set(chosen) == set(LedgerFilter.__slots__)
+        named = isinstance(chosen, Mapping) and set(chosen) == set(StageTableFilter.__slots__)
         if named and all(isinstance(v, str) for v in chosen.values()):
-            on_filter(LedgerFilter(**chosen))
+            on_filter(StageTableFilter(**chosen))
 
     def opened() -> None:
         if isinstance(name := sent("open"), str):

@@ -15,12 +15,12 @@ from viz_core.ui.components.export import export_button
 from viz_core.ui.components.table import (
     CellValue,
     FeatureSplit,
-    LedgerColumn,
-    LedgerFilter,
-    LedgerRow,
     RowMark,
-    ledger_json,
-    ledger_table,
+    StageTableColumn,
+    StageTableFilter,
+    StageTableRow,
+    stage_table,
+    stage_table_json,
 )
 from viz_core.ui.escape import code_span
 from viz_core.ui.pages.shapes.change import describe_difference_from_a
@@ -69,7 +69,7 @@ def tensor_table(context: PageContext) -> None:
         if context.capture is None:
             st.info(_("Statistics need a run, and this one is too large to run."))
     with main_figure():
-        ledger_table(
+        stage_table(
             text, _filter(lines), key="shapes_table", only_marked=before is not None and url_param("shapes_marked"),
             on_filter=partial(_store_filter, lines), on_open=open_stage, fill=True,
         )
@@ -82,7 +82,7 @@ def tensor_table(context: PageContext) -> None:
         linked_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
 
 
-def _filter(lines: Sequence[StageCost]) -> LedgerFilter:
+def _filter(lines: Sequence[StageCost]) -> StageTableFilter:
     """Return the filter of the link, with titles. Where this model lacks its block or part, a note says so and all are shown."""
     blocks, parts = _titles(lines)
     block, part = url_param("shapes_block"), url_param("shapes_part")
@@ -90,10 +90,10 @@ def _filter(lines: Sequence[StageCost]) -> LedgerFilter:
         st.info(_("This model has no block {block}, so all are shown.", block=code_span(block)))
     if part != ALL_ROWS and part not in parts:
         st.info(_("This model has no part {part}, so all are shown.", part=code_span(part)))
-    return LedgerFilter(url_param("shapes_filter"), blocks.get(block, ALL_ROWS), parts.get(part, ALL_ROWS))
+    return StageTableFilter(url_param("shapes_filter"), blocks.get(block, ALL_ROWS), parts.get(part, ALL_ROWS))
 
 
-def _store_filter(lines: Sequence[StageCost], chosen: LedgerFilter) -> None:
+def _store_filter(lines: Sequence[StageCost], chosen: StageTableFilter) -> None:
     """Store the visitor's filter in the link. The browser sends titles, the link holds identifiers."""
     blocks, parts = ({title: name for name, title in titles.items()} for titles in _titles(lines))
     set_url_params(
@@ -125,12 +125,12 @@ def table_text(
     heads = {line.stage.prefix: line.shape[line.stage.axes.index("H")] for line in lines if line.stage.local_name == "z"}
     rows = [_row(line, columns, line.name in marks, marks.get(line.name), heads.get(line.stage.prefix, 1), is_comparison)
             for line in lines]
-    return ledger_json([LedgerColumn(c.label, c.kind, c.width) for c in columns], rows, is_comparison)
+    return stage_table_json([StageTableColumn(c.label, c.kind, c.width) for c in columns], rows, is_comparison)
 
 
 def _row(
     line: StageCost, columns: Sequence[Column], is_marked: bool, previous: StageCost | None, n_heads: int, is_comparison: bool
-) -> LedgerRow:
+) -> StageTableRow:
     """Return one row of the table, with its previous values if it is marked."""
     cells = [_format_cell(c.cell(line)) for c in columns]
     old_cells: dict[int, CellValue] = {}
@@ -142,7 +142,7 @@ def _row(
         }
     mark: RowMark = "" if not is_marked else "new" if previous is None else "changed" if previous.shape != line.shape else "cost"
     note = _note(line, previous, is_comparison) if is_marked else ""
-    return LedgerRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old_cells, note, _split(line, n_heads))
+    return StageTableRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old_cells, note, _split(line, n_heads))
 
 
 def _split(line: StageCost, n_heads: int) -> FeatureSplit | None:
