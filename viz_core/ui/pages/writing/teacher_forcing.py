@@ -46,14 +46,14 @@ def teacher_forcing_section(context: PageContext, prompt: Prompt) -> None:
             main.info(_("All typed tokens are given, and this model has no token that ends a text, so no true token is left to "
                         "compare. Give it fewer words in the section Choose, or type a longer text."))
             return
-        slip = clamped_input(st.number_input, "write_slip", _("Forced error at token"), len(labels) - 1, minimum=-1, help=_(
+        error_token = clamped_input(st.number_input, "write_slip", _("Forced error at token"), len(labels) - 1, minimum=-1, help=_(
             "At this token the model is made to write its second choice. 0: at none; −1: at the token where it is least certain, "
             "unless it writes a wrong token by itself."))
         assert context.capture is not None
         sentence_picker(context, context.capture)
     run, true_ids = RunInputs(context), Group(list(labels)).named("labels")
     with main:
-        compared = _compare_losses(context, prompt, labels, true_ids, slip)
+        compared = _compare_losses(context, prompt, labels, true_ids, error_token)
         if compared is not None:
             _draw_losses(run, prompt, true_ids, compared)
     if compared is not None:
@@ -84,7 +84,7 @@ def _example_target(context: PageContext) -> str:
 
 
 def _compare_losses(
-    context: PageContext, prompt: Prompt, labels: tuple[int, ...], true_ids: Expression[Sequence[int]], slip: int
+    context: PageContext, prompt: Prompt, labels: tuple[int, ...], true_ids: Expression[Sequence[int]], error_token: int
 ) -> CachedCall[ForcedErrorComparison] | None:
     """Return the losses with teacher forcing and free running, cached; None, after a warning, if they cannot be computed.
 
@@ -92,9 +92,9 @@ def _compare_losses(
     """
     run = RunInputs(context)
     start, source = prompt.calls(run)
-    options = {"eos_id": context.tokenizers["target"].eos_id} | ({} if slip < 0 else {"error_at": slip - 1})
+    options = {"eos_id": context.tokenizers["target"].eos_id} | ({} if error_token < 0 else {"error_at": error_token - 1})
     call = Call(compare_with_forced_error, run.model, start, true_ids, source, **options)
-    key = model_id(context), prompt.start_ids(), prompt.source, labels, slip
+    key = model_id(context), prompt.start_ids(), prompt.source, labels, error_token
     nbytes = 8 * len(labels) * context.config.output_vocab_size
     compared = cached(call.named("found"), "forcing", key, 3 * SECONDS_PER_TOKEN * len(labels), nbytes)
     try:
