@@ -5,16 +5,16 @@
     tables.predictions(capture)                  the likeliest next words
     tables.depth(capture)                        the residual stream by depth
     tables.parity(check_parity(model, batch, capture))
-    tables.patching(grid), tables.head_effects(found)   of `viz_core.experiments`
-    tables.attribution(found), tables.lens(found)       of `viz_core.analysis`
-    tables.divergence(parts)                     the difference of two runs at every stage
+    tables.patching(grid), tables.head_effects(effects)  of `viz_core.experiments`
+    tables.attribution(result), tables.lens(logit_lens)   of `viz_core.analysis`
+    tables.divergence(divergences)               the difference of two runs at every stage
     tables.continuations({"greedy": trace}, word)   several continuations of one prompt
     tables.training(events), tables.experiment_runs(results), tables.condition_summary(names, verdict)
     tables.held_out_scores(names, scores), tables.induction(names, blocks, shares)
     tables.ablation(intact, ablated)             the change of each token, and the next word in both runs
-    tables.teacher_forcing(found, labels, start_id)
-    tables.activation_spread(found), tables.batch_norm_contexts(found)
-    tables.reordering(found), tables.prepending(found)
+    tables.teacher_forcing(comparison, labels, start_id)
+    tables.activation_spread(histograms), tables.batch_norm_contexts(contexts)
+    tables.reordering(result), tables.prepending(result)
     tables.document_choices()                    the choices of the five documents
 
 `capture.frame(name)` is a table of one stage of a run, and `capture.summary()` of all of them. Column names are in code style.
@@ -160,9 +160,9 @@ def depth(capture: Capture) -> pd.DataFrame:
     ])
 
 
-def parity(found: "Parity") -> pd.DataFrame:
+def parity(result: "Parity") -> pd.DataFrame:
     """Return one row per stage compared with torch: the largest absolute difference, the largest value, and whether they agree."""
-    return pd.DataFrame([asdict(check) | {"agrees": check.agrees} for check in found.checks])
+    return pd.DataFrame([asdict(check) | {"agrees": check.agrees} for check in result.checks])
 
 
 def patching(grid: "PatchGrid") -> pd.DataFrame:
@@ -170,40 +170,40 @@ def patching(grid: "PatchGrid") -> pd.DataFrame:
     return pd.DataFrame(grid.records()).astype({"head": "Int64", "token": "Int64"})
 
 
-def head_effects(found: "HeadEffects") -> pd.DataFrame:
+def head_effects(effects: "HeadEffects") -> pd.DataFrame:
     """Return one row per head: its weight on a word, the effects of patching and ablating it, and the rank of each."""
-    return pd.DataFrame(found.records())
+    return pd.DataFrame(effects.records())
 
 
-def attribution(found: Attribution) -> pd.DataFrame:
+def attribution(result: Attribution) -> pd.DataFrame:
     """Return one row per contribution to a logit, in execution order; up to rounding, their sum is the logit."""
-    return pd.DataFrame([asdict(part) for part in found.contributions]).astype({"layer": "Int64", "head": "Int64"})
+    return pd.DataFrame([asdict(part) for part in result.contributions]).astype({"layer": "Int64", "head": "Int64"})
 
 
 def lens(
-    found: LogitLens, word: Callable[[int], str] | None = None, at: tuple[int, int] | None = None
+    logit_lens: LogitLens, word: Callable[[int], str] | None = None, at: tuple[int, int] | None = None
 ) -> pd.DataFrame:
     """Return the k most likely words after each layer at each position, with rank and probability of the model's prediction.
 
     word: id -> token. at: the index of a stage and a position, for the words of that cell only.
     """
-    n_stages, n_places, k = found.top_ids.shape
+    n_stages, n_places, k = logit_lens.top_ids.shape
     stages, places = (range(n_stages), range(n_places)) if at is None else ((at[0],), (at[1],))
     return _with_words(pd.DataFrame([
         {
-            "stage": found.stages[n], "position": t, "place": place, "id": int(found.top_ids[n, t, place]),
-            "probability": float(found.top_probs[n, t, place]), "final": int(found.predicted_ids[t]),
-            "final_rank": int(found.predicted_rank[n, t]), "final_probability": float(found.predicted_prob[n, t]),
+            "stage": logit_lens.stages[n], "position": t, "place": place, "id": int(logit_lens.top_ids[n, t, place]),
+            "probability": float(logit_lens.top_probs[n, t, place]), "final": int(logit_lens.predicted_ids[t]),
+            "final_rank": int(logit_lens.predicted_rank[n, t]), "final_probability": float(logit_lens.predicted_prob[n, t]),
         }
         for n in stages for t in places for place in range(k)
     ]), word)
 
 
-def divergence(found: Sequence[Divergence]) -> pd.DataFrame:
+def divergence(divergences: Sequence[Divergence]) -> pd.DataFrame:
     """Return one row per stage and position, with ‖A − B‖ / ‖A‖ of two runs."""
     return pd.DataFrame([
         {"stage": part.name, "side": part.side, "place": place, "share": share}
-        for part in found for place, share in enumerate(part.relative_difference)
+        for part in divergences for place, share in enumerate(part.relative_difference)
     ])
 
 
@@ -302,15 +302,15 @@ def _with_words(frame: pd.DataFrame, word: Callable[[int], str] | None) -> pd.Da
 
 
 def teacher_forcing(
-    found: "ForcingComparison", labels: Sequence[int], start_id: int, word: Callable[[int], str] | None = None
+    comparison: "ForcingComparison", labels: Sequence[int], start_id: int, word: Callable[[int], str] | None = None
 ) -> pd.DataFrame:
     """Return one row per label: the last input and the predicted token, with teacher forcing and free-running; losses in nats.
 
     start_id: the id before the first label. After the end of the free-running text, its columns are empty. word: id -> token.
     """
-    free = len(found.free_running_losses)
-    ids = {"input": [start_id, *labels[:-1]], "label": list(labels), "predicted": list(found.predicted_ids),
-           "own_input": [start_id, *found.generated_ids][:free], "written": list(found.generated_ids)[:free]}
+    free = len(comparison.free_running_losses)
+    ids = {"input": [start_id, *labels[:-1]], "label": list(labels), "predicted": list(comparison.predicted_ids),
+           "own_input": [start_id, *comparison.generated_ids][:free], "written": list(comparison.generated_ids)[:free]}
     rest = len(labels) - free
     columns: dict[str, Any] = {"place": range(len(labels))}
     for name, column in ids.items():
@@ -318,21 +318,22 @@ def teacher_forcing(
         columns[name] = [*column, *empty] if word is None else _text_column([*map(word, column), *empty])
     return pd.DataFrame(
         columns
-        | {"forced_loss": found.teacher_forced_losses, "free_loss": [*map(float, found.free_running_losses), *[np.nan] * rest]}
+        | {"forced_loss": comparison.teacher_forced_losses,
+           "free_loss": [*map(float, comparison.free_running_losses), *[np.nan] * rest]}
     )
 
 
-def activation_spread(found: PlacementHistograms) -> pd.DataFrame:
+def activation_spread(histograms: PlacementHistograms) -> pd.DataFrame:
     """Return one row per norm placement: the standard deviation in the first and last layer, the largest share of a layer's values
     outside the axis of the plot, and the first layer with an infinite value or NaN."""
     return pd.DataFrame([
         {"placement": name, "first_std": one.std[0], "last_std": one.std[-1], "outside": one.outside.max(),
          "first_not_finite": next((layer for layer, odd in zip(one.layers, one.non_finite, strict=True) if odd > 0), None)}
-        for name, one in found.by_placement.items()
+        for name, one in histograms.by_placement.items()
     ]).astype({"first_not_finite": "Int64"})
 
 
-def batch_norm_contexts(found: Sequence[BatchContext]) -> pd.DataFrame:
+def batch_norm_contexts(contexts: Sequence[BatchContext]) -> pd.DataFrame:
     """Return one row per context of the same cell, a set of tokens in the statistics: its value after LayerNorm and BatchNorm, the
     largest change of either from the first context, and the number of cells that BatchNorm averages, with their mean and
     variance."""
@@ -340,11 +341,11 @@ def batch_norm_contexts(found: Sequence[BatchContext]) -> pd.DataFrame:
         {"context": case.context, "layer_norm": case.layer.value, "batch_norm": case.batch.value,
          "layer_norm_moved": case.layer_change, "batch_norm_moved": case.batch_change, "cells": case.batch.group_size,
          "mean": case.batch.mean, "variance": case.batch.var}
-        for case in found
+        for case in contexts
     ])
 
 
-def reordering(found: "Reordering") -> pd.DataFrame:
+def reordering(result: "Reordering") -> pd.DataFrame:
     """Return one row per position scheme: the largest difference between the outputs of a sentence and the reordered outputs of
     the shuffled sentence, without and with a causal mask, and whether it is within rounding. Column problem: why a scheme cannot
     run."""
@@ -359,18 +360,18 @@ def reordering(found: "Reordering") -> pd.DataFrame:
                 "size": row.output_scale,
                 "problem": None if row.problem is None else str(row.problem),
             }
-            for row in found.rows
+            for row in result.rows
         ]
     )
 
 
-def prepending(found: "Prepending") -> pd.DataFrame:
+def prepending(result: "Prepending") -> pd.DataFrame:
     """Return one row per position scheme: in a column per layer, the largest change of a score between the same words as a share of
     the layer's largest score; and whether layer 0 is unchanged up to rounding. Column problem: why a scheme cannot run."""
     return pd.DataFrame([
         {"scheme": row.position, "unchanged": row.is_unchanged, **{f"layer_{i}": share for i, share in enumerate(row.changes)},
          "problem": None if row.problem is None else str(row.problem)}
-        for row in found.rows
+        for row in result.rows
     ])
 
 
