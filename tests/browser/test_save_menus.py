@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import idle, open_page, read_on
 from tests.browser.test_accessibility import violations
 from viz_core.figures import assets
 
@@ -111,6 +111,8 @@ def test_a_picture_says_in_its_files_what_the_page_shows(
     serve: Callable[..., str], turn_to: Callable[..., Page], link: str, key: str, labels: list[str]
 ) -> None:
     page = turn_to(f"{serve()}/{link}")
+    if not place(page, key).count():  # below the first screen
+        read_on(page)
     with requests_of(page) as asked:
         name, svg = saved(page, key, "svg")
         picture, png = saved(page, key, "png")
@@ -263,6 +265,7 @@ def test_a_table_of_data_has_a_menu_without_pictures(serve: Callable[..., str], 
 
 def test_each_picture_of_one_element_has_its_own_menu(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     page = turn_to(f"{serve()}/{CROSS}")
+    read_on(page)
     for key, column, top in (("att_contributions", "weight", 1), ("att_values", "value", None)):
         read = pd.read_csv(io.BytesIO(saved(page, key, "csv")[1]), keep_default_na=False)
         shown = [float(x) for x in place(page, key).locator("[style*=tabular-nums]").all_text_contents()]

@@ -65,7 +65,7 @@ def heads_section(
     if both is not None:
         strongest_keys(both, focus)
         draw_lines(context, focus, _("Lines of B"))
-    one_weight_section(context, capture, focus)
+    one_weight_section(context, focus)
 
 
 def _comparison_hint_text(two: TwoRuns, available: Sequence[AttentionKind], focus: AttentionFocus) -> str:

@@ -23,13 +23,27 @@ from viz_core.ui.pages.attention.focus import AttentionFocus
 from viz_core.ui.shared.elements import saved_html
 from viz_core.ui.shell import PageContext
 from viz_core.ui.shell.export.run_inputs import RunInputs
+from viz_core.ui.shell.runs.below_fold import below_fold
+from viz_core.ui.shell.runs.two_runs import displayed_run
 
 TABLES = "viz_core.figures.plot_data"
 MAX_PARTS = 2_000_000  # elements [H, S, D] of the largest decomposition of one query that is summed
 
 
-def one_weight_section(context: PageContext, capture: Capture, focus: AttentionFocus) -> None:
+def one_weight_section(context: PageContext, focus: AttentionFocus) -> None:
     """Draw the steps from the products q_i · k_i to the weight, and from the weight to its contribution to the output."""
+
+    @below_fold()
+    def one_weight(context: PageContext) -> None:
+        shown = context if context.edited_run_key is None else displayed_run(context.setup)
+        if shown.capture is not None:
+            _draw_steps(shown, shown.capture, focus)
+
+    st.html(f'<h2 style="margin:0;font-size:1.25rem">{_("One weight")}</h2>')
+    one_weight(context)
+
+
+def _draw_steps(context: PageContext, capture: Capture, focus: AttentionFocus) -> None:
     query_side, key_side = query_key_sides(focus.kind)
     keys = capture.tokens(key_side)[focus.item]
     row = token_rows(capture, query_side, focus.item)[focus.query]
@@ -56,9 +70,7 @@ def one_weight_section(context: PageContext, capture: Capture, focus: AttentionF
     contributed = saved_html(bars, "att_contributions", Call(f"{TABLES}.contributions", key_tokens, of_query, lengths),
                              _("Weight and contribution of each key"))
     st.html(
-        '<h2 style="margin:0;font-size:1.25rem">'
-         + _("One weight")
-         + "</h2><p>"
+        '<p style="margin-top:0">'
          + _("How the query <b>{query}</b> gets its weight for the key <b>{key}</b>. Click a cell above to choose another weight.",
              query=query, key=quoted_token_html(keys[focus.key], glosses))
          + f'</p>{products}{weight_chain}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
