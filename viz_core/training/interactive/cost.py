@@ -52,12 +52,21 @@ def n_parameters(config: TransformerConfig) -> int:
 
 def flops_per_step(recipe: Recipe) -> int:
     """Return the floating-point operations of one step, forward and backward."""
-    return FORWARD_BACKWARD_FACTOR * _sum_over_stages(recipe, lambda table: sum(flops_by_stage(table).values()))
+    return FORWARD_BACKWARD_FACTOR * _stages_and_flops(recipe.config, batch_shape(recipe))[1]
+
+
+@lru_cache(maxsize=256)  # the page asks for the duration whenever it is drawn
+def _stages_and_flops(config: TransformerConfig, shape: tuple[int, int, int]) -> tuple[int, int]:
+    """Return the number of stages of one forward pass on a batch (B, S, T), and its floating-point operations."""
+    return (
+        _sum_over_stages(config, shape, len),
+        _sum_over_stages(config, shape, lambda table: sum(flops_by_stage(table).values())),
+    )
 
 
 def estimate_seconds(recipe: Recipe, speed: DeviceSpeed) -> float:
     """Estimate the seconds of all steps at this speed; evaluations on the held-out rows are counted as forward passes."""
-    n_stages = _sum_over_stages(recipe, len)
+    n_stages = _stages_and_flops(recipe.config, batch_shape(recipe))[0]
     step = n_stages * speed.seconds_per_stage + flops_per_step(recipe) * speed.seconds_per_operation
     forward_passes = recipe.task_definition.n_held_out / recipe.batch / FORWARD_BACKWARD_FACTOR / recipe.measured_every
     return recipe.steps * (step + forward_passes * flops_per_step(recipe) * speed.seconds_per_operation)
@@ -65,7 +74,7 @@ def estimate_seconds(recipe: Recipe, speed: DeviceSpeed) -> float:
 
 def estimate_bytes(recipe: Recipe) -> int:
     """Estimate the memory of a run in bytes: model, optimizer, activations kept for the backward pass, and stored snapshots."""
-    activations = _sum_over_stages(recipe, lambda table: sum(s.nbytes for s in table))
+    activations = _sum_over_stages(recipe.config, batch_shape(recipe), lambda table: sum(s.nbytes for s in table))
     n_weights = n_parameters(recipe.config)
     return BYTES_PER_PARAMETER * n_weights + 2 * activations + min(MAX_SNAPSHOT_BYTES, MAX_SNAPSHOTS * 2 * n_weights)
 
@@ -86,10 +95,9 @@ def check_training_size(recipe: Recipe) -> None:
                         limit=MAX_TRAINING_OPERATIONS)
 
 
-def _sum_over_stages(recipe: Recipe, measure: Callable[[tuple[Stage, ...]], int]) -> int:
-    """Return `measure` of the stages of one forward pass, summed over the layers."""
-    batch, source, target = batch_shape(recipe)
-    return extrapolate_depth(recipe.config, lambda few: measure(stages_with_shapes(few, batch, source, target)))
+def _sum_over_stages(config: TransformerConfig, shape: tuple[int, int, int], measure: Callable[[tuple[Stage, ...]], int]) -> int:
+    """Return `measure` of the stages of one forward pass on a batch (B, S, T), summed over the layers."""
+    return extrapolate_depth(config, lambda few: measure(stages_with_shapes(few, *shape)))
 
 
 # --- Calibration ------------------------------------------------------------------------------------------------------
@@ -102,7 +110,7 @@ _LARGE = replace(_SMALL, parameters={"length": 16, "symbols": 4}, batch=32, conf
 def measure_speed(device: str = "cpu") -> DeviceSpeed:
     """Measure the speed of this device once: with a tiny step, dominated by call overhead, and with a larger one."""
     small, large = (_time_step(recipe, device) for recipe in (_SMALL, _LARGE))
-    calls = [_sum_over_stages(recipe, len) for recipe in (_SMALL, _LARGE)]
+    calls = [_stages_and_flops(recipe.config, batch_shape(recipe))[0] for recipe in (_SMALL, _LARGE)]
     work = [flops_per_step(recipe) for recipe in (_SMALL, _LARGE)]
     seconds_per_operation = max(0.0, large - small * calls[1] / calls[0]) / (work[1] - work[0])
     return DeviceSpeed(max(0.0, small - work[0] * seconds_per_operation) / calls[0], seconds_per_operation)
