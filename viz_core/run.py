@@ -17,6 +17,7 @@ from viz_core.config import TransformerConfig
 from viz_core.config.allocator import keep_freed_pages
 from viz_core.config.limits import MAX_SENTENCES, MAX_TOKENS
 from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.model.inputs import check_inputs
@@ -26,7 +27,7 @@ from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
 
 Sentence = str | Sequence[int]
-WEIGHTS_MISMATCH = _("these weights are of another model and do not fit this config; build(config) makes weights that fit.")
+WEIGHTS_MISMATCH = lazy("these weights are of another model and do not fit this config; build(config) makes weights that fit.")
 
 
 @dataclass(frozen=True, slots=True)

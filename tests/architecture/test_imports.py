@@ -25,7 +25,7 @@ TOP_LEVEL = {
 LAYERS: list[dict[str, str]] = [
     {
         "__init__": "",
-        "messages": "",
+        "messages": "babel",
         "config": "messages",
         "presets": "messages config",
         "stages": "messages config presets",
@@ -62,7 +62,7 @@ LAYERS: list[dict[str, str]] = [
     },
     {
         "ui.__init__": "",
-        "ui.streamlit_internals": "streamlit",
+        "ui.streamlit_internals": "streamlit messages figures",
         "ui.components": "streamlit numpy pandas messages config text capture analysis figures figures.plot_data notebook "
         "ui.streamlit_internals",
         "ui.escape": "messages text figures ui.components",

@@ -34,11 +34,11 @@ def test_the_table_names_every_scheme_of_the_config() -> None:
 def lacking(name: Position, scheme: PositionScheme) -> Iterator[str]:
     """What an entry lacks, each in one sentence."""
     for field in ("title", "name", "summary", "source"):
-        if not getattr(scheme, field).strip():
+        if not str(getattr(scheme, field)).strip():
             yield f"POSITION_SCHEMES[{name!r}] has no {field}"
     others = [POSITION_SCHEMES[other] for other in POSITION_SCHEMES if other != name]
     for field in ("title", "name", "line_dash", "marker_symbol"):
-        if getattr(scheme, field) in {getattr(other, field) for other in others}:
+        if str(getattr(scheme, field)) in {str(getattr(other, field)) for other in others}:
             yield f"POSITION_SCHEMES[{name!r}] shares its {field} with another scheme, so they cannot be told apart"
     if SCHEME_ORDER.index(name) >= len(theme.HEAD_COLOURS):
         yield f"there is no colour left for {name!r} in theme.HEAD_COLOURS"

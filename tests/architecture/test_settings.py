@@ -33,7 +33,7 @@ def missing_in_settings(table: Mapping[str, Setting], fields: tuple[str, ...]) -
 def _missing_words(name: str, setting: Setting) -> Iterator[str]:
     if setting.no_control:
         return
-    yield from (f"{WHERE}: {name!r} has no {part}" for part in ("label", "help") if not getattr(setting, part).strip())
+    yield from (f"{WHERE}: {name!r} has no {part}" for part in ("label", "help") if not str(getattr(setting, part)).strip())
     if setting.document and setting.document not in DOCUMENTS:
         yield f"{WHERE}: the help of {name!r} names the document {setting.document!r}, which there is not"
     choices = () if setting.check is None else setting.check.choices

@@ -20,7 +20,8 @@ def missing_in_stages(config: TransformerConfig, table: Sequence[Stage]) -> Iter
     held = {name: tuple(p.shape) for name, p in build(config, None).named_parameters()}
     for stage in table:
         kind = module_kind(stage)
-        yield from (f"{SPECS}: {stage.name} has no {part}" for part in ("formula", "meaning") if not getattr(stage, part).strip())
+        texts = {"formula": stage.formula, "meaning": str(stage.meaning)}
+        yield from (f"{SPECS}: {stage.name} has no {part}" for part, text in texts.items() if not text.strip())
         if (kind, stage.local_name) not in OPERATION_BUILDERS:
             yield f"viz_core/analysis/cell_explanation.py has no arithmetic for {stage.name}: add it to OPERATION_BUILDERS"
         known = stage.name in OF_LENGTHS or kind in ("ids", "masks") or stage.local_name == "score_bias"

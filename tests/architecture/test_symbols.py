@@ -47,7 +47,7 @@ needs_font = pytest.mark.skipif(not covered(), reason=f"fontconfig or {NAMED} is
 
 
 def test_the_page_names_the_font() -> None:
-    assert NAMED in FONT.split(", ")
+    assert NAMED in str(FONT).split(", ")
 
 
 @needs_font

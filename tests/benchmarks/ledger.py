@@ -101,7 +101,7 @@ def fitting(lines: Sequence[StageCost], text: str) -> int:
     def told(x: StageCost) -> str:
         shape = " × ".join(map(str, x.shape)) or "a single number"
         titles = block_title(x.stage.block), PART_TITLES[x.part]
-        return "\n".join((x.name, " ".join(x.stage.axes), shape, x.stage.meaning, *titles)).lower()
+        return "\n".join((x.name, " ".join(x.stage.axes), shape, *map(str, (x.stage.meaning, *titles)))).lower()
 
     return sum(all(word in told(x) for word in text.split()) for x in lines)
 

@@ -42,8 +42,8 @@ def gradients(page: Page, url: str, seed: int, small: bool) -> float:
 
 def another_metric(page: Page, metric: str) -> float:
     """The same runs drawn by another metric."""
-    awaited = {"title": METRIC_TITLES[metric][0]}  # type: ignore[index]
-    choice = page.get_by_role("radio", name=METRIC_NAMES[metric], exact=True)  # type: ignore[index]
+    awaited = {"title": str(METRIC_TITLES[metric][0])}  # type: ignore[index]
+    choice = page.get_by_role("radio", name=str(METRIC_NAMES[metric]), exact=True)  # type: ignore[index]
     return timed(page, "click", TITLE, awaited, choice.click)
 
 

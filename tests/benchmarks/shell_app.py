@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from viz_core.messages import lazy
 from viz_core.ui.pages.step_by_step.page import ALL_STAGES, stage_order
 from viz_core.ui.shell import PageSpec, main, open_page, update_setup
 
-SPEC = PageSpec(name="shell", title="Shell", icon=":material/home:", question="Shell",
-                introduction="How does one token become a prediction?")
+SPEC = PageSpec(name="shell", title=lazy("Shell"), icon=":material/home:", question=lazy("Shell"),
+                introduction=lazy("How does one token become a prediction?"))
 
 
 def shell() -> None:

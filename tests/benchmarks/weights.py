@@ -50,6 +50,6 @@ def measure(small: bool) -> Iterator[Result]:
         if not small:
             asked(OPEN, name)  # warms the disk cache
         times = [asked(OPEN, name) for _ in range(1 if small else 5)]
-        yield Result(f"open {name}", statistics.median(times), BARS.get(name), middle_half(times), "ms", card.title)
+        yield Result(f"open {name}", statistics.median(times), BARS.get(name), middle_half(times), "ms", str(card.title))
     memory = asked(EVERY)
     yield Result("memory, every choice opened", memory, MOST_MEMORY, (memory, memory), "MB", f"{len(catalogue())} choices, largest")

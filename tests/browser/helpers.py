@@ -176,7 +176,7 @@ def choices(page: Page, name: str) -> Locator:
 
 def at_page(page: Page, name: str) -> None:
     """Wait until the page with this name is the one that is shown."""
-    page.locator("h1").filter(has_text=PAGES[name].question).wait_for()
+    page.locator("h1").filter(has_text=str(PAGES[name].question)).wait_for()
 
 
 def until(page: Page, true: Callable[[], bool], seconds: float = 60) -> None:
@@ -230,6 +230,6 @@ def nav(page: Page, name: str) -> Locator:
     """The link to a page in the navigation ("" is the first); the menu that holds it is opened first."""
     first = next(iter(PAGES))
     spec, path = PAGES[name or first], "" if name == first else name
-    if spec.group and (menu := page.get_by_test_id("stTopNavSection").filter(has_text=spec.group)).count():
+    if spec.group and (menu := page.get_by_test_id("stTopNavSection").filter(has_text=str(spec.group))).count():
         menu.click()
     return page.locator(f'a:is([data-testid^="stTopNav"], [data-testid="stSidebarNavLink"])[href$="/{path}"]')

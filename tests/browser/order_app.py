@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz_core.messages import lazy
 from viz_core.ui.shell import PageSpec, main
 
 LOG = Path(os.environ["HURRY_LOG"])
@@ -41,4 +42,4 @@ def page() -> None:
     st.text(" ".join(f"{name}={st.session_state.get(name)}" for name in ("x", "y", "noted", "clicks")))
 
 
-main([PageSpec(name="home", title="Home", icon=":material/home:", question="Home")], {"home": page})
+main([PageSpec(name="home", title=lazy("Home"), icon=":material/home:", question=lazy("Home"))], {"home": page})

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["tests.browser.one_page"]
 PICTURES = Path(__file__).with_name("pictures")
 # Path → title, of the pages that these tests open.
-PAGES = {"" if name == "home" else name: ALL_PAGES[name].question for name in ("home", "step_by_step", "masks", "norms")}
+PAGES = {"" if name == "home" else name: str(ALL_PAGES[name].question) for name in ("home", "step_by_step", "masks", "norms")}
 
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.is_norm_step]
 WEIGHTS = "decoder.layers.0.cross_attn.weights"

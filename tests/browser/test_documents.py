@@ -56,9 +56,9 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
     assert f"{len(OPEN)} rows" in page.get_by_test_id("stMarkdown").filter(has_text="here and above").inner_text()
 
     row = PRESETS["001"].rows[1]
-    reason = page.locator(".docs td p", has_text=row.why)
+    reason = page.locator(".docs td p", has_text=str(row.why))
     assert not reason.is_visible()
-    page.locator(".docs td summary", has_text=row.value).press("Enter")
+    page.locator(".docs td summary", has_text=str(row.value)).press("Enter")
     assert reason.is_visible()
 
     button(page, "documents_load_002").click()
@@ -72,7 +72,7 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
 def promised(page: Page, setup: Setup, place: PageLink) -> None:
     """The page shows the state: its own title in the navigation, sentences, model, stage or refusal, and no complaint."""
     assert urlsplit(page.url).path == ("/" if place.page == "home" else f"/{place.page}")
-    assert page.locator("h1").inner_text() == PAGES[place.page].question
+    assert page.locator("h1").inner_text() == str(PAGES[place.page].question)
     assert query(page) == to_link(setup)[0]  # understood, and not mended
     alerts = page.get_by_test_id("stAlert").all_inner_texts()
     assert not [text for text in alerts if "The link says" in text]
@@ -92,7 +92,7 @@ def promised(page: Page, setup: Setup, place: PageLink) -> None:
     assert f" {estimate_size(setup.config, 1, 1, 1).parameters:,} parameters" in said
     if place.page == "step_by_step":
         stage = stage_of(setup.config, place.parameters["stage"])
-        assert [plain(text) for text in page.locator("h2").all_inner_texts()] == [plain(stage.meaning)]
+        assert [plain(text) for text in page.locator("h2").all_inner_texts()] == [plain(str(stage.meaning))]
         assert page.locator("canvas[data-drawn]").count()
     if place.page == "attention":
         assert page.locator(f'canvas[data-kind][data-focus="{place.parameters["att_layer"]},{setup.attn_head}"]').count() == 1
@@ -143,7 +143,7 @@ def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str]
     at_page(page, "step_by_step")
     idle(page)
     assert len(page.context.pages) == tabs and query(page).items() >= {"preset": "003", "stage": "loss"}.items()
-    look = next(place.takeaway for document, place in OPEN if document == "003" and place.parameters.get("stage") == "loss")
+    look = next(str(place.takeaway) for document, place in OPEN if document == "003" and place.parameters.get("stage") == "loss")
     assert query(page)["note"] == look and page.locator(".st-key-lab_note").get_by_test_id("stText").inner_text() == look
     button(page, "lab_note_close").click()
     expect(page.locator(".st-key-lab_note")).to_have_count(0)

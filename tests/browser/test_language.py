@@ -7,13 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from babel.messages.catalog import Catalog
 
 from tests.figures.test_assets import ROOT
 from viz_core.messages import LANGUAGE_ENV
-from viz_core.messages.po import Entry, write_po
+from viz_core.messages.__main__ import po_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -28,8 +29,8 @@ print(component_page("lines", sent, "Lines"))
 """
 ATTENDS, MORE = "head {head}: {token} attends to {tokens}", ("and {n} more head", "and {n} more heads")
 GERMAN = [
-    Entry(ATTENDS, forms=("{token} schaut auf {tokens} (Kopf {head})",)), Entry("queries", forms=("Anfragen",)),
-    Entry(*MORE, ("und ein weiterer", "und {n} weitere Köpfe")),
+    (ATTENDS, "{token} schaut auf {tokens} (Kopf {head})"), ("queries", "Anfragen"),
+    (MORE, ("und ein weiterer", "und {n} weitere Köpfe")),
 ]
 
 
@@ -38,10 +39,13 @@ GERMAN = [
     (GERMAN, "“you” schaut auf “a” 0.500, “b” 0.500 (Kopf 0)", "und 2 weitere Köpfe", ["Anfragen", "keys"]),
 ])
 def test_lines_speak_the_language(
-    new_page: Callable[..., Page], tmp_path: Path, entries: list[Entry], said: str, more: str, names: list[str]
+    new_page: Callable[..., Page], tmp_path: Path, entries: list[tuple[Any, Any]], said: str, more: str, names: list[str]
 ) -> None:
     catalogue, file, page = tmp_path / "de.po", tmp_path / "lines.html", new_page()
-    catalogue.write_text(write_po(entries), encoding="utf-8")
+    catalog = Catalog("de")
+    for message, forms in entries:
+        catalog.add(message, forms)
+    catalogue.write_bytes(po_text(catalog))
     made = subprocess.run([sys.executable, "-c", LINES], cwd=ROOT, capture_output=True, text=True, check=True,
                           env=os.environ | {LANGUAGE_ENV: str(catalogue)})
     file.write_text(made.stdout, encoding="utf-8")

@@ -159,7 +159,7 @@ def test_a_two_way_penalty_cannot_tell_a_sentence_from_its_mirror_image() -> Non
     result = order.reorder(model_of(), IDS, [4, 3, 2, 1, 0], seed=3)
     assert [r.position for r in result.rows if r.is_equivariant] == ["alibi", "none"]
     for row, (title, free, causal) in zip(result.rows, result.token_changes, strict=True):  # of rounding nothing is left
-        assert title == POSITION_SCHEMES[row.position].title and causal.all()
+        assert title == str(POSITION_SCHEMES[row.position].title) and causal.all()
         np.testing.assert_array_equal(free, 0 if row.is_equivariant else row.token_changes)
 
 

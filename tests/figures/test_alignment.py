@@ -16,7 +16,7 @@ def tables(html: str) -> list[ET.Element]:
     return list(ET.fromstring(html).iter("table"))
 
 
-@pytest.mark.parametrize("card", TRANSLATORS, ids=lambda card: card.title)
+@pytest.mark.parametrize("card", TRANSLATORS, ids=lambda card: card.name)
 def test_the_numbers_are_the_cards(card: Card) -> None:
     html = alignment_table(card.measures)
     assert f"{card.measures['sentences']:,} held-out sentences" in html

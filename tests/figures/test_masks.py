@@ -38,7 +38,7 @@ def test_every_cell_is_drawn_with_its_reason(capture: Capture) -> None:
     drawn = block_reason_panel(capture, "decoder", 0, "Mask")
     np.testing.assert_array_equal(drawn.values, blocking_reasons(capture, "decoder", 0))
     assert drawn.rows == drawn.cols == ("<bos>", "猫", "<pad>", "<pad>")
-    assert (drawn.kind, drawn.class_names, drawn.low, drawn.high) == ("classes", tuple(REASON_TITLES.values()), 0, 3)
+    assert (drawn.kind, drawn.class_names, drawn.low, drawn.high) == ("classes", tuple(map(str, REASON_TITLES.values())), 0, 3)
     assert drawn.row_axis == "T · query: target token" and drawn.col_axis == "S · key: target token"
     cross = block_reason_panel(capture, "cross", 0, "Mask")
     assert cross.cols == tuple(capture.tokens("source")[0]) and cross.cols[0] == "<" and "$" in cross.cols  # as typed
@@ -51,7 +51,7 @@ def test_cells_that_two_masks_block_are_masked_and_those_that_differ_have_looks(
     cells = compare_masks(a.values == 0, free)
     drawn = agreement_panel(a, b, cells)
     np.testing.assert_array_equal(drawn.values, np.where(a.values == 0, 0, 2))
-    assert drawn.kind == "classes" and drawn.class_names == AGREEMENT_TITLES and not drawn.masked.any()
+    assert drawn.kind == "classes" and drawn.class_names == tuple(map(str, AGREEMENT_TITLES)) and not drawn.masked.any()
     same = agreement_panel(a, b, compare_masks(a.values == 0, a.values == 0))
     np.testing.assert_array_equal(same.masked, a.values != 0)
     assert same.masked_label == "blocked in both" and same.rows == a.rows

@@ -51,8 +51,8 @@ def test_a_curve_is_drawn_as_it_is(metric: str, dark: bool) -> None:
     found = {"post": (curve("sum", [1.5, 1.2]), curve("after", [1, 1, 1], 0)),
              "pre": (curve("stream", [1, 2, 3], 0), curve("final", [1], 1))}
     figure = depth_figure(found, metric, dark)  # type: ignore[arg-type]
-    assert figure.layout.title.text == METRIC_TITLES[metric][0]  # type: ignore[index]
-    assert figure.layout.yaxis.title.text == METRIC_TITLES[metric][1] and figure.layout.xaxis.title.text  # type: ignore[index]
+    assert figure.layout.title.text == str(METRIC_TITLES[metric][0])  # type: ignore[index]
+    assert figure.layout.yaxis.title.text == str(METRIC_TITLES[metric][1]) and figure.layout.xaxis.title.text  # type: ignore[index]
     drawn = by_name(figure)
     assert list(drawn) == ["Post-LN · before the norm", "Post-LN · after the norm", "Pre-LN", "Pre-LN · after the final norm"]
     for (name, curves), traces in zip(found.items(), (figure.data[:2], figure.data[2:]), strict=True):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from viz_core.config import FIELDS, TransformerConfig
+from viz_core.messages import LazyText, lazy
 from viz_core.presets import PRESETS, TOPICS, Preset, Status
 from viz_core.presets.preset import _preset
 from viz_core.run import run
@@ -107,9 +108,10 @@ def test_rows(preset: Preset) -> None:
     assert [row.topic for row in preset.rows] == list(TOPICS)
     for row in preset.rows:
         assert row.status in get_args(Status)
-        assert row.value.strip() and row.why.strip()
-        assert row.why.endswith((".", "?")) and "\n" not in row.value + row.why
-    assert preset.title.endswith(f"({preset.name})") and preset.summary.endswith(".")
+        value, why = str(row.value), str(row.why)
+        assert value.strip() and why.strip()
+        assert why.endswith((".", "?")) and "\n" not in value + why
+    assert str(preset.title).endswith(f"({preset.name})") and str(preset.summary).endswith(".")
 
 
 @each_preset
@@ -147,7 +149,7 @@ def test_runs(preset: Preset) -> None:
 def test_values_shown_are_those_of_the_config(number: int) -> None:
     """Numbers in a row's text are the config's."""
     preset = list(PRESETS.values())[number]
-    value = {row.topic: row.value for row in preset.rows}
+    value = {row.topic: str(row.value) for row in preset.rows}
     c = preset.config
     assert str(c.d_model) in value["sizes"] and ("1e-10" if c.norm_eps == 1e-10 else "1e-5") in value["eps"]
     assert value["norm"].startswith(c.norm) and ("no final" in value["norm"]) != c.has_final_norm
@@ -170,14 +172,16 @@ DECIDES = {
 
 def made(keywords: list[str]) -> Preset:
     """A preset whose rows have these keywords, in this order; the value of each is its keyword."""
-    rows: dict[str, tuple[str, Status, str]] = {keyword: (keyword, "stated", "because") for keyword in keywords}
-    return _preset("000", "summary", PRESETS["000"].config, **rows)
+    rows: dict[str, tuple[LazyText, Status, LazyText]] = {
+        keyword: (LazyText(keyword), "stated", lazy("because")) for keyword in keywords
+    }
+    return _preset("000", lazy("summary"), PRESETS["000"].config, **rows)
 
 
 def test_each_row_is_under_the_topic_that_decides_its_fields() -> None:
-    found = {row.value: next(iter(TOPICS[row.topic]), "") for row in made(list(DECIDES)).rows}
+    found = {str(row.value): next(iter(TOPICS[row.topic]), "") for row in made(list(DECIDES)).rows}
     assert found == DECIDES
-    assert {row.value: row.topic for row in made(list(DECIDES)).rows}["layout"] == "layout"
+    assert {str(row.value): row.topic for row in made(list(DECIDES)).rows}["layout"] == "layout"
 
 
 def test_rows_in_another_order_are_refused() -> None:

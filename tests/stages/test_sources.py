@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from viz_core.config import TransformerConfig
+from viz_core.messages import NO_TEXT
 from viz_core.presets import PRESETS
 from viz_core.stages import Stage, stages
 from viz_core.stages.sources import MODEL_FOLDER, source_line
@@ -38,7 +39,7 @@ def taps(stage: Stage, text: str) -> bool:
 
 
 def test_an_unknown_stage_has_no_line() -> None:
-    stage = Stage(name="encoder.x", axes=(), symbol="", formula="", inputs=(), meaning="", defined_in="attention.Attention")
+    stage = Stage(name="encoder.x", axes=(), symbol="", formula="", inputs=(), meaning=NO_TEXT, defined_in="attention.Attention")
     with pytest.raises(LookupError, match="taps 'x'"):
         source_line(stage)
     assert MODEL_FOLDER.is_dir()

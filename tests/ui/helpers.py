@@ -66,7 +66,7 @@ def sound(at: AppTest) -> AppTest:
     """The run reached its end without an error, and the session is still at the page that was opened."""
     assert not at.exception, [e.message for e in at.exception]
     assert not at.error, [e.value for e in at.error]
-    assert [title.value for title in at.title] == [PAGES[at.page].question]
+    assert [title.value for title in at.title] == [str(PAGES[at.page].question)]
     return at
 
 

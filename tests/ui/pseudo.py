@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from viz_core import messages
 from viz_core.analysis.token_rows import NEXT_TOKEN_ARROW
-from viz_core.messages.collect import collect
-from viz_core.messages.po import Entry, write_po
+from viz_core.messages.__main__ import po_text
+from viz_core.messages.extract import extract
 from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.session.state import ALL_PARTS
 
@@ -43,10 +44,17 @@ def pseudo(message: str) -> str:
 
 def catalogue(file: Path) -> None:
     """Write the catalogue of the pseudo language."""
-    entries = [
-        Entry(e.message, e.plural, tuple(pseudo(text) for text in (e.message, e.plural) if text is not None)) for e in collect()
-    ]
-    file.write_text(write_po(entries), "utf-8")
+    catalog = extract()
+    for entry in catalog:
+        if entry.id:
+            entry.string = pseudo(entry.id) if isinstance(entry.id, str) else tuple(map(pseudo, entry.id))
+    file.write_bytes(po_text(catalog))
+
+
+def forget_languages() -> None:
+    """Let the environment variable and the catalogues be read again, as in a new process."""
+    for cached in (messages._checked_setting, messages._catalogue, messages._read):
+        cached.cache_clear()
 
 
 # ---------------------------------------------------------------- what is opened
@@ -117,7 +125,7 @@ def shown(at: Any) -> Iterator[tuple[str, str]]:
     for block in (at.sidebar, at.main):
         for node in block:
             proto = getattr(node, "proto", None)
-            if proto is None or not hasattr(proto, "ListFields") or getattr(proto, "component_name", "") in FRAME:
+            if proto is None or not hasattr(proto, "ListFields") or getattr(proto, "component_name", "").startswith(FRAME):
                 continue
             if hasattr(proto, "vertical") or type(proto).__name__ == "Block":
                 found = fields_of(proto.expandable, "expander") if hasattr(proto, "expandable") else iter(())

@@ -291,7 +291,7 @@ def test_the_ablation_opens_with_the_head_without_which_most_words_change(open_a
     for kind in KIND_TITLES:
         for layer, head in np.ndindex(3, 8):
             alone = ablated_run(model, batch, Ablation(frozenset({(attention_path(kind, layer), head)})))
-            changed[KIND_TITLES[kind], layer, head] = int((alone["logits"][0].argmax(axis=-1) != intact).sum())
+            changed[str(KIND_TITLES[kind]), layer, head] = int((alone["logits"][0].argmax(axis=-1) != intact).sum())
     chosen = changed[found[1], int(found[2]), int(found[3])]
     assert chosen == max(changed.values()) > 0 and f"**{chosen} of 11 words changed**" in words(at)
     before, after = (re.search(rf"{title}: (.+)", words(at)) for title in ("Before", "After"))

@@ -171,7 +171,7 @@ def test_an_activation_shows_its_input_its_gate_and_its_formula(activation: str)
     index = tuple(map(int, np.argwhere(capture[before] < 0)[0]))
     found, page = inspected(capture, parameter, name, index)
     x, of = float(capture[before][index]), ACTIVATIONS[activation]
-    assert f"{brief(x)}" in page.text and of.gate_description in page.text and of.formula in page.text
+    assert f"{brief(x)}" in page.text and str(of.gate_description) in page.text and of.formula in page.text
     near(brief(found.recomputed), DEFINITIONS[activation](x))
     told = describe_cell(found, names(capture))
     assert ("is not positive" in told) == of.zeroes_negatives and ("passes in part" in told) != of.zeroes_negatives

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import bodies, open_page, sound, widget
+from viz_core.messages import lazy
 from viz_core.presets import PRESETS, TOPIC_TITLES, TOPICS
 from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS, PageLink, page_links
 from viz_core.run import build
@@ -49,11 +50,11 @@ def test_every_cell_is_the_presets() -> None:
     rows = cells(comparison_html())
     assert len(rows) == len(TOPICS) == 18
     for at, (topic, row) in enumerate(zip(TOPICS, rows, strict=True)):
-        assert row[0].strip().startswith(TOPIC_TITLES[topic]) and len(row) == 6
+        assert row[0].strip().startswith(str(TOPIC_TITLES[topic])) and len(row) == 6
         for preset, cell in zip(PRESETS.values(), row[1:], strict=True):
             value, status, why = (part.strip() for part in cell.split("\n") if part.strip())
             expected = preset.rows[at]
-            assert (value, status.split()[-1], why) == (expected.value, expected.status, expected.why)
+            assert (value, status.split()[-1], why) == (str(expected.value), expected.status, str(expected.why))
 
 
 def test_the_status_is_a_look_and_a_word() -> None:
@@ -70,7 +71,7 @@ SAME = {"agree": ["biases", "activation"], "words": ["position", "means", "layou
 @pytest.mark.parametrize("kind", SAME)
 def test_where_the_models_do_not_differ(kind: str) -> None:
     assert [topic for topic in TOPICS if topic_difference(topic) == kind] == SAME[kind]
-    assert [row[0].strip().split("\n")[0] for row in cells(comparison_html(kind))] == [TOPIC_TITLES[t] for t in SAME[kind]]
+    assert [row[0].strip().split("\n")[0] for row in cells(comparison_html(kind))] == [str(TOPIC_TITLES[t]) for t in SAME[kind]]
 
 
 def test_everything_else_makes_another_model() -> None:
@@ -148,7 +149,7 @@ def test_every_row_is_there_once_with_its_link() -> None:
     hrefs = [html.unescape(h) for h in re.findall(r'href="([^"]*)"', listed)]
     assert Counter(hrefs) == Counter(page_url(document, place) for document, place in page_links())
     for text in [c.text for c in CONCEPTS] + [f.printed_text for f in DOCUMENT_ERRORS]:
-        assert listed.count(f'<div role="cell">{html.escape(text)}</div>') == 1
+        assert listed.count(f'<div role="cell">{html.escape(str(text))}</div>') == 1
     for document in PRESETS:
         assert f"({sum(c.document == document for c in CONCEPTS)})</span></summary>" in concepts_html()
 
@@ -175,6 +176,6 @@ def test_the_count_is_the_tables(page: AppTest) -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_link_to_a_preset_opens_it_however_the_app_opens(name: str) -> None:
-    link = page_url(name, PageLink("home", "its whole model"))
+    link = page_url(name, PageLink("home", lazy("its whole model")))
     params = dict(parse_qsl(link.removeprefix("./").removeprefix("?"), keep_blank_values=True))
     assert from_link(params) == (with_url_params(with_preset(Setup(), name), note="its whole model"), [])

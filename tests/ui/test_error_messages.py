@@ -41,7 +41,7 @@ def test_every_code_has_a_sentence_and_every_sentence_a_code() -> None:
 def test_a_sentence_names_only_what_its_problem_holds() -> None:
     wrong = []
     for file, call in RAISED:
-        named = {name for _, name, _, _ in Formatter().parse(MESSAGES[code_of(call)]) if name}
+        named = {name for _, name, _, _ in Formatter().parse(MESSAGES[code_of(call)].message) if name}
         of_a_setting = isinstance(call.func, ast.Name) and call.func.id == "_setting_error"
         if not named - MADE_HERE <= {k.arg for k in call.keywords} or (named & MADE_HERE and not of_a_setting):
             wrong.append(f"{file}: {code_of(call)} names {sorted(named)}")

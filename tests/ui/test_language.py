@@ -76,7 +76,7 @@ def test_only_messages_are_shown(pages: list[str], language: Path, tmp_path: Pat
     if "documents" in pages:
         everything = "".join(text for _, _, text in shown)
         for text in (*(c.text for c in CONCEPTS), *(f.correction for f in DOCUMENT_ERRORS)):
-            assert text not in everything
+            assert str(text) not in everything
     known, found = data(), dict[str, str]()
     plain = {text: plain_words(text, known) for text in {text for _, _, text in shown}}  # most stand in many states
     for state, where, text in shown:

@@ -387,9 +387,9 @@ def test_a_click_that_leads_to_a_stage_gets_there_though_its_run_was_broken_off(
     at.session_state["lab_going"] = "pages/step_by_step.py"  # what its callback had done when a newer change came
     at.page = "step_by_step"
     sound(widget(at, "source").set_value("a cat").run())
-    assert at.session_state["lab_page"] == "Step by step" and link(at) | {"stage": "logits", "source": "a cat"} == link(at)
+    assert at.session_state["lab_page"] == "step_by_step" and link(at) | {"stage": "logits", "source": "a cat"} == link(at)
     sound(go(at, page))
-    assert at.session_state["lab_page"] != "Step by step", "it leads there once"
+    assert at.session_state["lab_page"] != "step_by_step", "it leads there once"
 
 
 def test_a_tab_that_returns_to_a_new_session_has_its_link(open_at: Open) -> None:

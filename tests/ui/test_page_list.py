@@ -38,8 +38,8 @@ def test_every_page_has_its_package_its_script_and_its_place_in_the_list() -> No
 def test_an_entry_is_complete(page: PageSpec) -> None:
     assert page.title and re.fullmatch(r":material/\w+:", page.icon), "give it a title and an icon"
     assert page.question, "give it a question, which is its headline"
-    assert page.introduction.endswith(".") or page.name in NO_LEAD, "give it a lead of whole sentences, or name it in NO_LEAD"
-    assert bool(page.home_text) == (page.name != "home") and not page.home_text.endswith("."), (
+    assert str(page.introduction).endswith(".") or page.name in NO_LEAD, "give it a lead of whole sentences, or name it in NO_LEAD"
+    assert bool(page.home_text) == (page.name != "home") and not str(page.home_text).endswith("."), (
         "give it a card: what Home's link says"
     )
     assert len({p.icon for p in PAGES.values()}) == len(PAGES), "two pages have one icon"
@@ -108,7 +108,7 @@ def test_home_links_to_all_others() -> None:
     at = open_page("home")
     labels = {link.proto.label for link in at.get("page_link")}
     assert labels == {f"**{p.title}**" for p in PAGES.values() if p.name != "home"}
-    assert {p.home_text for p in PAGES.values() if p.home_text} <= {c.value for c in at.caption}
+    assert {str(p.home_text) for p in PAGES.values() if p.home_text} <= {c.value for c in at.caption}
 
 
 HEAVY = {"PageContext", "Capture", "TwoRuns", "RunPair"}

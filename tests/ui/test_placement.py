@@ -134,7 +134,7 @@ def test_trained_weights_are_not_compared_and_the_page_says_so() -> None:
 def test_it_opens_on_two_placements_and_the_power_of_the_stream(open_at: Open) -> None:
     at = open_at(source="the cat sat")
     assert list(traces(at)) == ["Post-LN · before the norm", "Post-LN · after the norm", "Pre-LN", "Pre-LN · after the final norm"]
-    assert charts(at)[0]["layout"]["title"]["text"] == METRIC_TITLES["power"][0]
+    assert charts(at)[0]["layout"]["title"]["text"] == str(METRIC_TITLES["power"][0])
     setup = at.session_state["lab_setup"]
     base = experiments.comparison_config(setup.config, 3, 16, "xavier_uniform")
     for name, shown in (("pre", "Pre-LN"), ("post", "Post-LN · before the norm")):
@@ -157,9 +157,9 @@ def test_the_main_chart_has_larger_type_in_presenters_mode(open_at: Open) -> Non
 def test_every_metric_of_every_placement(open_at: Open, metric: str) -> None:
     at = open_at(norm_metric=metric, norm_placements=",".join(PLACEMENT_TITLES))
     shown = {name.split(" · ")[0] for name in traces(at)}
-    assert shown == set(PLACEMENT_TITLES.values())
+    assert shown == set(map(str, PLACEMENT_TITLES.values()))
     assert all(np.isfinite(numbers(t["y"])).all() for t in traces(at).values())
-    assert charts(at)[0]["layout"]["title"]["text"] == METRIC_TITLES[metric][0]  # type: ignore[index]
+    assert charts(at)[0]["layout"]["title"]["text"] == str(METRIC_TITLES[metric][0])  # type: ignore[index]
 
 
 def test_explosion_and_decay_are_drawn_on_a_log_axis(open_at: Open) -> None:
@@ -346,7 +346,7 @@ def test_a_change_of_view_computes_nothing(open_at: Open, monkeypatch: pytest.Mo
         monkeypatch.setattr(experiments, name, fail)
     monkeypatch.setattr("viz_core.run.build", fail)
     sound(widget(at, "norm_metric").set_value("cosine").run())
-    assert charts(at)[0]["layout"]["title"]["text"] == METRIC_TITLES["cosine"][0]
+    assert charts(at)[0]["layout"]["title"]["text"] == str(METRIC_TITLES["cosine"][0])
     at.query_params["norm_section"] = "distributions"
     assert charts(sound(at.run()))  # the same runs
 

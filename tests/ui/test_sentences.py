@@ -275,7 +275,7 @@ def test_documents_count_layers_from_zero() -> None:
     nan = [bool(np.isnan(capture[f"encoder.layers.{i}.resid_post"][0]).all(axis=-1).all()) for i in (0, 1)]
     some = bool(np.isnan(capture["encoder.layers.0.resid_post"][0]).any())
     assert (some, nan) == (True, [False, True])
-    assert "NaN in layer 0, and they spread to every token of the sentence in layer 1" in why
+    assert "NaN in layer 0, and they spread to every token of the sentence in layer 1" in str(why)
 
 
 # ---------------------------------------------------------------- the sentences themselves

@@ -21,6 +21,7 @@ from viz_core.config import TransformerConfig
 from viz_core.figures.attention import pack_grids
 from viz_core.figures.curves import pack_curves
 from viz_core.figures.panels import pack_panels
+from viz_core.messages import NO_TEXT
 from viz_core.notebook import Picture
 from viz_core.training.interactive.experiment import Condition, Experiment, vary_factor
 from viz_core.training.interactive.predefined_experiments import EXPERIMENTS, PredefinedExperiment
@@ -328,7 +329,7 @@ def test_a_training_is_taken_again(offered: Callable[..., list[Offered]], traini
 def test_an_experiment_is_taken_again(
     offered: Callable[..., list[Offered]], trainings: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_lengths = PredefinedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8), blocks=(3, 4),
+    of_lengths = PredefinedExperiment(title=NO_TEXT, question=NO_TEXT, experiment=LENGTHS, test_lengths=(4, 8), blocks=(3, 4),
                                       eval_changes={"config.scale_scores": False})
     for module in ("viz_core.training.interactive.predefined_experiments", "viz_core.ui.pages.training.experiments"):
         monkeypatch.setattr(f"{module}.EXPERIMENTS", {**EXPERIMENTS, "lengths": of_lengths})

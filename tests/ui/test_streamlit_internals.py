@@ -43,8 +43,7 @@ def warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(ScriptRequests, "on_scriptrunner_yield", ScriptRequests.on_scriptrunner_yield)  # and put back afterwards
     for module in list(sys.modules.values()):
         if isinstance(component := vars(module).get("_COMPONENT"), Component):
-            monkeypatch.setattr(component, "_mount", None)
-            monkeypatch.setattr(component, "_is_inline", False)
+            monkeypatch.setattr(component, "_versions", {})
     return lambda: [record.getMessage() for record in caplog.records if record.name == HOME and record.levelno == logging.WARNING]
 
 
@@ -246,30 +245,30 @@ def test_every_session_of_a_process_gets_files(warnings: Callable[[], list[str]]
 def test_a_script_is_written_once_and_its_name_tells_its_content(server: Callable[[], BidiComponentManager], folder: Path) -> None:
     first, second = (Component("bars", html="<p>\n</p>", js=JS, css=css) for css in ("p { color: red }", "p { color: blue }"))
     manager = server()
-    first._registered()
+    first._version().registered()
     (written,) = (folder / "bars").iterdir()
     assert manager.get("attention_lab.bars").js_url == written.name
     assert written.read_text("utf-8").count("export default function") == 1 and "color: red" in written.read_text("utf-8")
     age = written.stat().st_mtime_ns
-    assert first._registered() is first._registered() and written.stat().st_mtime_ns == age
-    assert second._file != first._file
+    assert first._version().registered() is first._version().registered() and written.stat().st_mtime_ns == age
+    assert second._version()._file != first._version()._file
 
 
 def test_another_server_of_the_process_is_told_too(server: Callable[[], BidiComponentManager], folder: Path) -> None:
     bars = Component("bars", html="<p>\n</p>", js=JS)
     for _ in range(2):
         manager = server()
-        bars._registered()
-        assert manager.get("attention_lab.bars").js_url == bars._file
+        bars._version().registered()
+        assert manager.get("attention_lab.bars").js_url == bars._version()._file
 
 
 def test_a_folder_that_vanished_is_written_again(server: Callable[[], BidiComponentManager], folder: Path) -> None:
     server()
     bars = Component("bars", html="<p>\n</p>", js=JS)
-    bars._registered()
+    bars._version().registered()
     shutil.rmtree(folder)
-    bars._registered()
-    assert (folder / "bars" / bars._file).read_text("utf-8") == JS and not bars._is_inline
+    bars._version().registered()
+    assert (folder / "bars" / bars._version()._file).read_text("utf-8").endswith(JS) and not bars._version()._is_inline
 
 
 def test_visitors_who_come_at_once_register_it_once(
@@ -310,8 +309,8 @@ def test_without_a_place_for_files_scripts_are_sent_inline(
     monkeypatch.setattr(internals, "_asset_folder", full)
     manager = server()
     for name in ("bars", "lines"):
-        Component(name, html="<p>\n</p>", js=JS, css="p {\n}")._registered()
-        assert manager.get(f"attention_lab_{name}").js_content == JS
+        Component(name, html="<p>\n</p>", js=JS, css="p {\n}")._version().registered()
+        assert manager.get(f"attention_lab_{name}").js_content.endswith(JS)
     (said,) = warnings()
     assert "No space left" in said
 
@@ -322,5 +321,5 @@ def test_every_component_is_a_module_with_one_function() -> None:
     found = [c for module in list(sys.modules.values()) if isinstance(c := vars(module).get("_COMPONENT"), Component)]
     assert len(found) > 5
     for component in found:
-        assert component._module.count("export default function") == 1, component.name
-        assert not re.search(r":--[a-z]", component._module), component.name
+        assert component._version()._module.count("export default function") == 1, component.name
+        assert not re.search(r":--[a-z]", component._version()._module), component.name

@@ -23,7 +23,7 @@ from viz_core.weights.user_weights import shared_user_weights
 SMALL = TransformerConfig(d_model=16, n_heads=2, d_ff=16, n_encoder_layers=1, n_decoder_layers=1, max_len=128, head=True)
 MINE = "the cat saw the dog"
 COMBINATIONS = [(name, architecture) for name, task in TASKS.items() for architecture in task.architectures]
-ABOUT_THE_APP = (*(page.introduction for page in PAGES.values()), *(card.title for card in server_models().values()), "Translate")
+ABOUT_THE_APP = [*(page.introduction for page in PAGES.values()), *(card.title for card in server_models().values()), "Translate"]
 TRANSLATOR = re.compile(r"translat|chinese", re.IGNORECASE)
 
 
@@ -48,7 +48,7 @@ def everything(at: AppTest) -> str:
     parts = [getattr(node.proto, name, "") for node in (*at.sidebar, *at.main) if hasattr(node, "proto")
              for name in ("label", "help", "placeholder")]
     lines = "\n".join([words(at), *(part for part in parts if isinstance(part, str))]).split("\n")
-    return "\n".join(line for line in lines if not any(other in line for other in ABOUT_THE_APP if other))
+    return "\n".join(line for line in lines if not any(str(other) in line for other in ABOUT_THE_APP if other))
 
 
 def box(at: AppTest) -> str:
@@ -66,7 +66,7 @@ def test_every_task_has_its_words() -> None:
 
 def test_a_story_says_the_task_and_not_what_the_model_did() -> None:
     """Weights that have not learned anything write something else."""
-    assert all(said.explanation.startswith("Its task: to ") for said in TASK_MESSAGES.values() if said.explanation)
+    assert all(str(said.explanation).startswith("Its task: to ") for said in TASK_MESSAGES.values() if said.explanation)
     assert "The model writes your words from the last" not in words(open_page("home", **kept("reverse", "encoder-decoder")))
 
 
@@ -74,7 +74,7 @@ def test_a_story_says_the_task_and_not_what_the_model_did() -> None:
 def test_home_says_what_the_weights_were_trained_for(task: str, architecture: Architecture) -> None:
     at = open_page("home", **kept(task, architecture))
     text = everything(at)
-    assert box(at) == TASK_MESSAGES[task, architecture].input_label
+    assert box(at) == str(TASK_MESSAGES[task, architecture].input_label)
     assert bool(TRANSLATOR.search(text)) == (task == "translate"), TRANSLATOR.findall(text)
     assert ("English" in text) == (task in ENGLISH_TASKS)
     listed = "It knows these 30 words" if task == "next-word" else "It knows these 2 words: the, cat." if task == "majority" else (
@@ -104,8 +104,9 @@ def test_no_page_speaks_of_another_task(page: str) -> None:
 def test_the_models_that_everybody_is_offered(name: str) -> None:
     card = server_models()[name]
     at = open_page("home", weights=name, glosses="off")
-    assert box(at) == TASK_MESSAGES.get((card.task, card.config.architecture), UNKNOWN_TASK[card.config.architecture]).input_label
-    assert bool(TRANSLATOR.search(everything(at).replace(card.title, ""))) == (card.task == "translate")
+    said = TASK_MESSAGES.get((card.task, card.config.architecture), UNKNOWN_TASK[card.config.architecture])
+    assert box(at) == str(said.input_label)
+    assert bool(TRANSLATOR.search(everything(at).replace(str(card.title), ""))) == (card.task == "translate")
     assert ("English words. Or try one of these" in words(at)) == (card.task in ENGLISH_TASKS)
 
 

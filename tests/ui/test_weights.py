@@ -51,7 +51,7 @@ def test_the_words_of_weights_keep_their_ids() -> None:
     keys = {s.key for s in (*at.select_slider, *at.selectbox, *at.number_input, *at.toggle)}
     assert {"set_n_heads", "set_d_model", "set_position", "set_qk_dim"} <= keys
     assert not keys & {f"set_{name}" for name in ("seed", *VOCAB_FIELDS)}
-    assert widget(at, "position").options == [s.title for s in POSITION_SCHEMES.values()]
+    assert widget(at, "position").options == [str(s.title) for s in POSITION_SCHEMES.values()]
     assert "character" not in widget(at, "tokenizer").options
 
 

@@ -29,7 +29,7 @@ def test_folders_of_the_owner(nothing_else: pytest.MonkeyPatch, tmp_path: Path) 
     assert [problem.split(":")[0] for problem in local_errors()] == ["local/broken", "local/empty", "local/missing", "local/gpt"]
     assert not any(str(tmp_path) in problem for problem in local_errors())  # visitors may read them
     gpt = local_cards()[2]
-    assert gpt.title == "gpt: GPT-2 decoder, 2 layers" and gpt.about["source"] == "folder gpt"
+    assert str(gpt.title) == "gpt: GPT-2 decoder, 2 layers" and str(gpt.about["source"]) == "folder gpt"
     assert list(gpt.tokenizers()) == ["target"] and list(local_cards()[0].tokenizers()) == ["source"]
     assert gpt.tokenizers() is local_cards()[2].tokenizers()  # read once
 

@@ -95,16 +95,17 @@ ENDS = {"bos_token": "<s>", "eos_token": "</s>"}
     ("gpt2", byte_level("<s> </s>"), ENDS, {"bos_token_id": 0, "eos_token_id": 1}, {}),
 ])
 def test_one_sentence_for_each_disagreement(kind: str, tokenizer: Made, named: Any, raw: Any, said: dict[str, str]) -> None:
-    assert agreed(kind, tokenizer.tokenizer, named, **raw).facts == said
+    facts = agreed(kind, tokenizer.tokenizer, named, **raw).facts
+    assert {name: str(fact) for name, fact in facts.items()} == said
 
 
-def facts(folder: Path, **settings: Any) -> Mapping[str, Any]:
+def facts(folder: Path, **settings: Any) -> Mapping[str, str]:
     """What the card of a GPT-2 says; settings: of config.json, `...` for one that it lacks."""
     write(folder, "GPT2LMHeadModel")
     path = folder / "config.json"
     raw = json.loads(path.read_text()) | settings
     path.write_text(json.dumps({name: value for name, value in raw.items() if value is not ...}))
-    return read_folder(folder).about
+    return {name: str(fact) for name, fact in read_folder(folder).about.items()}
 
 
 BEGINS = "; the first typed token is the first input token"

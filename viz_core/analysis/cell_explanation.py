@@ -37,6 +37,7 @@ from viz_core.capture import Capture
 from viz_core.config import STACKS, Position, Side, TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
 from viz_core.config.norms import NORMS
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.stages import Stage
 
@@ -234,17 +235,17 @@ def _score_bias(c: _CellContext) -> tuple[Operation, ...]:
 
 
 EMBEDDING_ROLES = {
-    "tok_embed": _("content"),
-    "tok_embed_scaled": _("content"),
-    "pos_embed": _("position"),
-    "segment_embed": _("segment"),
+    "tok_embed": lazy("content"),
+    "tok_embed_scaled": lazy("content"),
+    "pos_embed": lazy("position"),
+    "segment_embed": lazy("segment"),
 }
 
 
 def _embed(c: _CellContext) -> tuple[Operation, ...]:
     b, t, d = c.index
     leaves = [(i, i.rpartition(".")[2]) for i in c.stage.inputs]
-    return (Sum(tuple(c.number(EMBEDDING_ROLES[leaf], i, 0 if leaf == "pos_embed" else b, t, d) for i, leaf in leaves)),)
+    return (Sum(tuple(c.number(str(EMBEDDING_ROLES[leaf]), i, 0 if leaf == "pos_embed" else b, t, d) for i, leaf in leaves)),)
 
 
 # ---------------------------------------------------------------- attention
@@ -405,7 +406,7 @@ def _standardized(c: _CellContext) -> NormFeature:
     norm = c.config.normalization
     x, *mean, power = c.capture.stage(f"{c.stage.prefix}.normalized").inputs
     mean_of = c.number(_("mean"), mean[0], b, t, 0) if norm.subtracts_mean else None
-    return NormFeature(norm, c.number("x", x, b, t, d), mean_of, c.number(norm.power, power, b, t, 0), c.config.norm_eps)
+    return NormFeature(norm, c.number("x", x, b, t, d), mean_of, c.number(str(norm.power), power, b, t, 0), c.config.norm_eps)
 
 
 # ---------------------------------------------------------------- output

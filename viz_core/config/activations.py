@@ -9,20 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from viz_core.messages import Message, translate_fields
-from viz_core.messages import translate as _
+from viz_core.messages import LazyText, lazy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translate_fields
 class Activation:
     """One activation function: its names, its formulas, and its value for one number."""
 
-    title: str  # as written in a sentence
+    title: str | LazyText  # as written in a sentence
     latex: str  # the symbol in the formula of a stage
     formula: str  # for one value x, as plain text
     gate: Callable[[float], float]  # g(x), from 0 to 1
-    gate_description: Message  # a description of g(x)
+    gate_description: LazyText  # a description of g(x)
     zeroes_negatives: bool  # whether g(x) is 0 for negative x and 1 for positive x
     torch_function: str  # the name in torch.nn.functional
     torch_options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -45,7 +43,7 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
             latex=r"\mathrm{ReLU}",
             formula="max(0, x)",
             gate=lambda x: float(x > 0),
-            gate_description="1 above zero, else 0",
+            gate_description=lazy("1 above zero, else 0"),
             zeroes_negatives=True,
             torch_function="relu",
             huggingface_names=("relu",),
@@ -55,17 +53,17 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
             latex=r"\mathrm{GELU}",
             formula="x × Φ(x)",
             gate=lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2))),
-            gate_description="Φ(x), the share that passes",
+            gate_description=lazy("Φ(x), the share that passes"),
             zeroes_negatives=False,
             torch_function="gelu",
             huggingface_names=("gelu", "gelu_python"),
         ),
         "gelu_tanh": Activation(
-            title=_("GELU (by tanh)"),
+            title=lazy("GELU (by tanh)"),
             latex=r"\mathrm{GELU}_{\tanh}",
             formula="x × ½(1 + tanh(√(2/π)(x + 0.044715 x³)))",
             gate=lambda x: 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
-            gate_description="the share that passes",
+            gate_description=lazy("the share that passes"),
             zeroes_negatives=False,
             torch_function="gelu",
             torch_options=MappingProxyType({"approximate": "tanh"}),
@@ -76,7 +74,7 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
             latex=r"\mathrm{SiLU}",
             formula="x × σ(x)",
             gate=_sigmoid,
-            gate_description="σ(x) = 1 / (1 + e⁻ˣ), the share that passes",
+            gate_description=lazy("σ(x) = 1 / (1 + e⁻ˣ), the share that passes"),
             zeroes_negatives=False,
             torch_function="silu",
             huggingface_names=("silu", "swish"),

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from viz_core.messages import Message, translate_fields
+from viz_core.messages import LazyText, lazy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translate_fields
 class Norm:
     """One norm: its names, its words, its parameters, and the facts from which its arithmetic follows.
 
@@ -26,17 +25,17 @@ class Norm:
     """
 
     title: str
-    with_article: Message  # in the middle of a sentence
-    plural: Message
-    steps: Message  # the steps that Step by step shows on request
+    with_article: LazyText  # in the middle of a sentence
+    plural: LazyText
+    steps: LazyText  # the steps that Step by step shows on request
     module: str
     torch_function: str
     in_torch_layers: bool
     subtracts_mean: bool
     power_stage: str
-    power: Message
-    squares: Message
-    feature_sentence: Message  # of {value}, one feature, and {standard}, the same normalized
+    power: LazyText
+    squares: LazyText
+    feature_sentence: LazyText  # of {value}, one feature, and {standard}, the same normalized
     parameters: Mapping[str, str]
 
     @property
@@ -49,17 +48,17 @@ NORMS: Mapping[str, Norm] = MappingProxyType(
     {
         "layer": Norm(
             title="LayerNorm",
-            with_article="a LayerNorm",
-            plural="LayerNorms",
-            steps="mean, variance and normalised value",
+            with_article=lazy("a LayerNorm"),
+            plural=lazy("LayerNorms"),
+            steps=lazy("mean, variance and normalised value"),
             module="LayerNorm",
             torch_function="layer_norm",
             in_torch_layers=True,
             subtracts_mean=True,
             power_stage="var",
-            power="variance",
-            squares="squared distances from the mean",
-            feature_sentence="{value} is {standard} standard deviations from its token’s mean",
+            power=lazy("variance"),
+            squares=lazy("squared distances from the mean"),
+            feature_sentence=lazy("{value} is {standard} standard deviations from its token’s mean"),
             parameters=MappingProxyType({"weight": "γ", "bias": "β"}),
         ),
     }

@@ -8,27 +8,26 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from viz_core.messages import Message, translate_fields
+from viz_core.messages import NO_TEXT, LazyText, lazy
 
 Position = Literal["sinusoidal", "learned", "rope", "alibi", "t5", "none"]
 T5_NUM_BUCKETS = 32  # rows of T5's table of distances, as in the published models
+EQUALS = LazyText("=")  # the operation of a stage that is a formula alone
 AppliedTo = Literal["embedding", "queries and keys", "scores", "nowhere"]  # the tensors that the scheme changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translate_fields
 class PositionStage:
     """What the stage table says about a tensor that a scheme adds. The fields are those of `viz_core.stages.specs.StageSpec`."""
 
     formula: str
     inputs: str
-    meaning: Message
+    meaning: LazyText
     aliases: tuple[str, str, str, str] = ("–", "–", "–", "–")  # documents, torch, Hugging Face, TransformerLens
-    operation: Message = "="
+    operation: LazyText = EQUALS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translate_fields
 class PositionScheme:
     """One position scheme: where it acts in the model, its names, its texts, its stages and its line style.
 
@@ -41,11 +40,11 @@ class PositionScheme:
     stages: the tensors that it adds, by local name: those of `viz_core.stages.specs.POSITION_TENSORS`.
     """
 
-    title: Message  # at the start of a line
-    name: Message  # in the middle of a sentence
-    summary: Message  # one clause on what it does
-    explanation: Message = ""
-    bias_explanation: Message = ""
+    title: LazyText  # at the start of a line
+    name: LazyText  # in the middle of a sentence
+    summary: LazyText  # one clause on what it does
+    explanation: LazyText = NO_TEXT
+    bias_explanation: LazyText = NO_TEXT
     source: str
     applied_to: AppliedTo
     parameter_name: str = ""
@@ -59,11 +58,11 @@ class PositionScheme:
 POSITION_SCHEMES: Mapping[Position, PositionScheme] = MappingProxyType(
     {
         "sinusoidal": PositionScheme(
-            title="Sinusoidal",
-            name="sinusoidal",
-            summary="a fixed wave for each feature is added to the input",
-            explanation="**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is "
-            "learned, and every position is different. Waves, Matrix, Clock and Similarity show the details.",
+            title=lazy("Sinusoidal"),
+            name=lazy("sinusoidal"),
+            summary=lazy("a fixed wave for each feature is added to the input"),
+            explanation=lazy("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is "
+            "learned, and every position is different. Waves, Matrix, Clock and Similarity show the details."),
             source="Vaswani et al. 2017, section 3.5",
             applied_to="embedding",
             has_table=True,
@@ -73,23 +72,23 @@ POSITION_SCHEMES: Mapping[Position, PositionScheme] = MappingProxyType(
                     formula=r"P_{1,t,2i} = \sin\frac{t}{@base^{2i/d_\text{model}}}, \quad "
                     r"P_{1,t,2i+1} = \cos\frac{t}{@base^{2i/d_\text{model}}}",
                     inputs="ids",
-                    meaning="A fixed wave for each feature encodes the position; it is the same for every sentence.",
+                    meaning=lazy("A fixed wave for each feature encodes the position; it is the same for every sentence."),
                     aliases=(
                         "pe (000, 003, 004), positional_encodings (001), encoding (002)",
                         "–",
                         "embed_positions (Marian)",
                         "@tl_pos",
                     ),
-                    operation="sine, cosine →",
+                    operation=lazy("sine, cosine →"),
                 ),
             },
             line_dash="solid",
             marker_symbol="circle",
         ),
         "learned": PositionScheme(
-            title="Learned",
-            name="learned",
-            summary="a trained vector for each position is added to the input",
+            title=lazy("Learned"),
+            name=lazy("learned"),
+            summary=lazy("a trained vector for each position is added to the input"),
             source="Gehring et al. 2017, section 3.1",
             applied_to="embedding",
             parameter_name="pos_embedding",
@@ -98,20 +97,20 @@ POSITION_SCHEMES: Mapping[Position, PositionScheme] = MappingProxyType(
                 "pos_embed": PositionStage(
                     formula=r"P_{1td} = W^P_{td}",
                     inputs="ids",
-                    meaning="A learned row for each position, the same for every sentence.",
+                    meaning=lazy("A learned row for each position, the same for every sentence."),
                     aliases=("E_pos (004)", "–", "position_embeddings (BERT), wpe (GPT-2), embed_positions (BART)", "@tl_pos"),
-                    operation="look up →",
+                    operation=lazy("look up →"),
                 ),
             },
             line_dash="dash",
             marker_symbol="square",
         ),
         "rope": PositionScheme(
-            title="RoPE",
-            name="RoPE",
-            summary="queries and keys are rotated in each self-attention",
-            explanation="**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words "
-            "along: each hand turns, but the angle between them stays the same, and so does their score.",
+            title=lazy("RoPE"),
+            name=lazy("RoPE"),
+            summary=lazy("queries and keys are rotated in each self-attention"),
+            explanation=lazy("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both "
+                             "words along: each hand turns, but the angle between them stays the same, and so does their score."),
             source="Su et al. 2021, section 3.2",
             applied_to="queries and keys",
             has_base=True,
@@ -119,51 +118,51 @@ POSITION_SCHEMES: Mapping[Position, PositionScheme] = MappingProxyType(
                 "q_rot": PositionStage(
                     formula=r"(\hat Q_{2i}, \hat Q_{2i+1}) = R(t\,\theta_i)\,(Q_{2i}, Q_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
                     inputs="q",
-                    meaning="Each pair of query features, rotated by an angle that grows with the position.",
+                    meaning=lazy("Each pair of query features, rotated by an angle that grows with the position."),
                     aliases=("RoPE, named only (004)", "–", "q_embed of apply_rotary_pos_emb (Llama)", "@rot_q"),
-                    operation="rotate →",
+                    operation=lazy("rotate →"),
                 ),
                 "k_rot": PositionStage(
                     formula=r"(\hat K_{2i}, \hat K_{2i+1}) = R(s\,\theta_i)\,(K_{2i}, K_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
                     inputs="k",
-                    meaning="Keys, rotated the same way, so that q·k depends on the two positions only through their distance t "
-                    "− s.",
+                    meaning=lazy("Keys, rotated the same way, so that q·k depends on the two positions only through their "
+                                 "distance t − s."),
                     aliases=("RoPE, named only (004)", "–", "k_embed of apply_rotary_pos_emb (Llama)", "@rot_k"),
-                    operation="rotate →",
+                    operation=lazy("rotate →"),
                 ),
             },
             line_dash="dot",
             marker_symbol="diamond",
         ),
         "alibi": PositionScheme(
-            title="ALiBi",
-            name="ALiBi",
-            summary="−m · distance is added to the scores in each self-attention",
-            explanation="**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the closer "
-            "its attention stays to the query. Nothing is added to the words, and nothing is learned.",
-            bias_explanation="ALiBi subtracts a penalty from each score that grows with the distance between query and key.",
+            title=lazy("ALiBi"),
+            name=lazy("ALiBi"),
+            summary=lazy("−m · distance is added to the scores in each self-attention"),
+            explanation=lazy("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the "
+                             "closer its attention stays to the query. Nothing is added to the words, and nothing is learned."),
+            bias_explanation=lazy("ALiBi subtracts a penalty from each score that grows with the distance between query and key."),
             source="Press et al. 2022, section 3",
             applied_to="scores",
             stages={
                 "bias": PositionStage(
                     formula=r"A_{1hts} = -m_h\,|t - s|",
                     inputs="@q",
-                    meaning="ALiBi: a penalty that grows with distance, steeper in some heads.",
+                    meaning=lazy("ALiBi: a penalty that grows with distance, steeper in some heads."),
                     aliases=("–", "attn_mask (float)", "alibi (BLOOM)", "@alibi"),
-                    operation="slope × distance →",
+                    operation=lazy("slope × distance →"),
                 ),
             },
             line_dash="dashdot",
             marker_symbol="triangle-up",
         ),
         "t5": PositionScheme(
-            title="T5 bias",
-            name="T5's bias",
-            summary="a learned number for each head and range of distances is added to the scores",
-            explanation="**Each head learns a number for each range of distances, and adds it to its scores.** Short distances "
-            "have a number each; longer ones share one, and all layers of a stack share the whole table. T5 itself does not "
-            "divide its scores by √d_k.",
-            bias_explanation="T5 adds a number to each score that this head learned for the distance between query and key.",
+            title=lazy("T5 bias"),
+            name=lazy("T5's bias"),
+            summary=lazy("a learned number for each head and range of distances is added to the scores"),
+            explanation=lazy("**Each head learns a number for each range of distances, and adds it to its scores.** Short "
+                             "distances have a number each; longer ones share one, and all layers of a stack share the whole "
+                             "table. T5 itself does not divide its scores by √d_k."),
+            bias_explanation=lazy("T5 adds a number to each score that this head learned for the distance between query and key."),
             source="Raffel et al. 2020, section 2.1",
             applied_to="scores",
             parameter_name="relative_bias",
@@ -171,15 +170,15 @@ POSITION_SCHEMES: Mapping[Position, PositionScheme] = MappingProxyType(
                 "score_bias": PositionStage(
                     formula=r"A^\text{stack}_{1hts} = W^A_{\text{bucket}(t - s),\,h}",
                     inputs="ids",
-                    meaning="T5: a learned number for each head and each bucket of distances, computed once and shared by all "
-                    "layers.",
+                    meaning=lazy("T5: a learned number for each head and each bucket of distances, computed once and shared by all "
+                    "layers."),
                     aliases=("–", "–", "position_bias (T5)", "–"),
-                    operation="look up the distance →",
+                    operation=lazy("look up the distance →"),
                 ),
                 "bias": PositionStage(
                     formula=r"A_{1hts} = A^\text{stack}_{1hts}",
                     inputs="score_bias",
-                    meaning="T5: the learned numbers of the distances, the same in every layer of the stack.",
+                    meaning=lazy("T5: the learned numbers of the distances, the same in every layer of the stack."),
                     aliases=("–", "attn_mask (float)", "position_bias (T5)", "–"),
                 ),
             },
@@ -187,13 +186,13 @@ POSITION_SCHEMES: Mapping[Position, PositionScheme] = MappingProxyType(
             marker_symbol="triangle-down",
         ),
         "none": PositionScheme(
-            title="None",
-            name="no positions",
-            summary="nothing is added",
-            explanation="**The model gets no information about positions.** Without a mask it cannot notice the order: if you "
+            title=lazy("None"),
+            name=lazy("no positions"),
+            summary=lazy("nothing is added"),
+            explanation=lazy("**The model gets no information about positions.** Without a mask it cannot notice the order: if you "
             "shuffle the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some "
             "information, because the first word attends to one word and the last attends to all. The section Experiments "
-            "measures both.",
+            "measures both."),
             source="Haviv et al. 2022",
             applied_to="nowhere",
             line_dash="longdash",

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from viz_core.config.activations import ACTIVATIONS
 from viz_core.config.norms import NORMS
 from viz_core.config.position_schemes import POSITION_SCHEMES
-from viz_core.messages import Message, translate_fields
+from viz_core.messages import NO_TEXT, LazyText, lazy
 from viz_core.messages import translate as _
 
 Config = Any  # a TransformerConfig, whose module reads this one
@@ -95,7 +95,6 @@ def never(*configs: Config) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-@translate_fields
 class Setting:
     """One setting: a field of the config, its check, and its control in the sidebar.
 
@@ -108,10 +107,10 @@ class Setting:
 
     field: str
     check: Check | None  # None: checked with another field
-    label: Message = ""
-    help: Message = ""
+    label: LazyText = NO_TEXT
+    help: LazyText = NO_TEXT
     options: Callable[[Config], Sequence[Any]] | None = None
-    group: Message = ""
+    group: LazyText = NO_TEXT
     has_effect: Callable[[Config], bool] = always
     changes_parameters: Callable[[Config, Config], bool] = always
     defines_ids: bool = False
@@ -129,7 +128,7 @@ class Setting:
         """Return a value as text: a choice by its label in `LABELS`, a switch as "on" or "off", 10000.0 as "10000"."""
         if isinstance(value, bool):
             return _("on") if value else _("off")
-        return f"{value:g}" if isinstance(value, float) else LABELS.get(self.field, {}).get(value, str(value))
+        return str(f"{value:g}" if isinstance(value, float) else LABELS.get(self.field, {}).get(value, str(value)))
 
     def value(self, config: Config) -> Any:
         """Return the value of the field in a config, with derived values resolved."""
@@ -144,15 +143,15 @@ class Setting:
 
 
 # The labels of choices, by field; their keys are the choices, which links and code use.
-LABELS: dict[str, dict[str, str]] = {
-    "architecture": {"encoder-decoder": _("encoder and decoder"), "encoder-only": _("encoder only"), "decoder-only": _("decoder only")},
-    "norm": {"post": _("after each sum (Post-LN)"), "pre": _("before each sub-layer (Pre-LN)"), "none": _("none")},
+LABELS: dict[str, dict[str, str | LazyText]] = {
+    "architecture": {"encoder-decoder": lazy("encoder and decoder"), "encoder-only": lazy("encoder only"), "decoder-only": lazy("decoder only")},
+    "norm": {"post": lazy("after each sum (Post-LN)"), "pre": lazy("before each sub-layer (Pre-LN)"), "none": lazy("none")},
     "norm_kind": {name: norm.title for name, norm in NORMS.items()},
     "position": {name: scheme.title for name, scheme in POSITION_SCHEMES.items()},
     "activation": {name: activation.title for name, activation in ACTIVATIONS.items()},
     "mask_fill": {"-inf": "−∞"},
-    "empty_row": {"zero": _("zero"), "softmax": _("softmax of the filled scores")},
-    "init": {"xavier_uniform": _("Xavier, uniform"), "xavier_normal": _("Xavier, normal"), "torch": _("torch's defaults")},
+    "empty_row": {"zero": lazy("zero"), "softmax": lazy("softmax of the filled scores")},
+    "init": {"xavier_uniform": lazy("Xavier, uniform"), "xavier_normal": lazy("Xavier, normal"), "torch": lazy("torch's defaults")},
 }
 
 
@@ -190,77 +189,79 @@ VOCABULARIES = _fixed_options(20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30
 ON_OFF = _fixed_options(False, True)
 PAD_IDS = _fixed_options(0, 1, 2, 3)
 
-POSITION_HELP = _("How word order reaches the model.") + " " + " ".join(f"{scheme.title}: {scheme.summary}." for scheme in POSITION_SCHEMES.values())
+POSITION_HELP = lazy("How word order reaches the model.")
+for each in POSITION_SCHEMES.values():
+    POSITION_HELP = lazy("{text} {title}: {summary}.", text=POSITION_HELP, title=each.title, summary=each.summary)
 
 _TABLE: tuple[Setting, ...] = (
-    Setting("n_heads", size(), "n_heads", "The number of attention heads in each layer.", _fixed_options(*range(1, 17))),
-    Setting("d_model", size(), "d_model", "The number of features in each token's vector; they are split evenly among the heads.", _d_model_options),
-    Setting("n_encoder_layers", size(least=0), "Encoder layers", "The number of layers in the encoder.", LAYERS, has_effect=lambda c: c.has_encoder),
-    Setting("n_decoder_layers", size(least=0), "Decoder layers", "The number of layers in the decoder.", LAYERS, has_effect=lambda c: c.has_decoder),
-    Setting("position", choice(*LABELS["position"]), "Positions", POSITION_HELP, None,
+    Setting("n_heads", size(), lazy("n_heads"), lazy("The number of attention heads in each layer."), _fixed_options(*range(1, 17))),
+    Setting("d_model", size(), lazy("d_model"), lazy("The number of features in each token's vector; they are split evenly among the heads."), _d_model_options),
+    Setting("n_encoder_layers", size(least=0), lazy("Encoder layers"), lazy("The number of layers in the encoder."), LAYERS, has_effect=lambda c: c.has_encoder),
+    Setting("n_decoder_layers", size(least=0), lazy("Decoder layers"), lazy("The number of layers in the decoder."), LAYERS, has_effect=lambda c: c.has_decoder),
+    Setting("position", choice(*LABELS["position"]), lazy("Positions"), POSITION_HELP, None,
             changes_parameters=_scheme_has_parameters),
-    Setting("norm", choice(*LABELS["norm"]), "LayerNorm", "Where the LayerNorms are: after each residual sum, before each sub-layer, or nowhere.", None),
-    Setting("architecture", choice(*LABELS["architecture"]), "Architecture", "An encoder that reads and a decoder that writes, or only one of the two.", None),
-    Setting("qk_dim", size(optional=True), "qk_dim", "The width of the queries (and of the keys) over all heads together; the values keep d_model.", _qk_dim_options, "Sizes",
+    Setting("norm", choice(*LABELS["norm"]), lazy("LayerNorm"), lazy("Where the LayerNorms are: after each residual sum, before each sub-layer, or nowhere."), None),
+    Setting("architecture", choice(*LABELS["architecture"]), lazy("Architecture"), lazy("An encoder that reads and a decoder that writes, or only one of the two."), None),
+    Setting("qk_dim", size(optional=True), lazy("qk_dim"), lazy("The width of the queries (and of the keys) over all heads together; the values keep d_model."), _qk_dim_options, lazy("Sizes"),
             resolved_as="qk_width"),
-    Setting("d_ff", size(optional=True), "d_ff", "The number of hidden units in the feed-forward network; usually 4 · d_model.",
-            _fixed_options(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096), "Sizes",
+    Setting("d_ff", size(optional=True), lazy("d_ff"), lazy("The number of hidden units in the feed-forward network; usually 4 · d_model."),
+            _fixed_options(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096), lazy("Sizes"),
             resolved_as="ff_width"),
-    Setting("max_len", size(), "max_len", "The number of rows in the position table; the model cannot read a longer sentence.",
-            _fixed_options(5, 10, 20, 50, 100, 200, 512, 1024, 5000), "Sizes", lambda c: c.has_position_table,
+    Setting("max_len", size(), lazy("max_len"), lazy("The number of rows in the position table; the model cannot read a longer sentence."),
+            _fixed_options(5, 10, 20, 50, 100, 200, 512, 1024, 5000), lazy("Sizes"), lambda c: c.has_position_table,
             changes_parameters=_table_is_learned),
-    Setting("source_vocab_size", size(), "Source vocabulary", "The number of word ids that the encoder knows.", VOCABULARIES, "Sizes", lambda c: c.has_encoder,
+    Setting("source_vocab_size", size(), lazy("Source vocabulary"), lazy("The number of word ids that the encoder knows."), VOCABULARIES, lazy("Sizes"), lambda c: c.has_encoder,
             defines_ids=True),
-    Setting("target_vocab_size", size(), "Target vocabulary", "The number of word ids that the decoder knows.", VOCABULARIES, "Sizes", lambda c: c.has_decoder,
+    Setting("target_vocab_size", size(), lazy("Target vocabulary"), lazy("The number of word ids that the decoder knows."), VOCABULARIES, lazy("Sizes"), lambda c: c.has_decoder,
             defines_ids=True),
-    Setting("activation", choice(*LABELS["activation"]), "Activation", "The non-linearity of the feed-forward network.", None, "Layers",
+    Setting("activation", choice(*LABELS["activation"]), lazy("Activation"), lazy("The non-linearity of the feed-forward network."), None, lazy("Layers"),
             changes_parameters=never),
-    Setting("residual", switch(), "Residual connections", "Each sub-layer's output is added to the residual stream. Off: it replaces the stream.", ON_OFF, "Layers",
+    Setting("residual", switch(), lazy("Residual connections"), lazy("Each sub-layer's output is added to the residual stream. Off: it replaces the stream."), ON_OFF, lazy("Layers"),
             changes_parameters=never),
-    Setting("final_norm", switch(optional=True), "Final norm", "A LayerNorm after the last layer of each stack; usual with Pre-LN.", ON_OFF, "Layers", lambda c: c.norm != "none",
+    Setting("final_norm", switch(optional=True), lazy("Final norm"), lazy("A LayerNorm after the last layer of each stack; usual with Pre-LN."), ON_OFF, lazy("Layers"), lambda c: c.norm != "none",
             resolved_as="has_final_norm"),
-    Setting("norm_embedding", switch(), "Norm on the embedding", "A LayerNorm before the first layer, as in BERT.", ON_OFF, "Layers"),
-    Setting("norm_kind", choice(*LABELS["norm_kind"]), "Norm", "What a norm computes of the features of each token.", None, "Layers",
+    Setting("norm_embedding", switch(), lazy("Norm on the embedding"), lazy("A LayerNorm before the first layer, as in BERT."), ON_OFF, lazy("Layers")),
+    Setting("norm_kind", choice(*LABELS["norm_kind"]), lazy("Norm"), lazy("What a norm computes of the features of each token."), None, lazy("Layers"),
             lambda c: c.norm != "none" or c.norm_embedding),
-    Setting("norm_eps", EPSILON, "LayerNorm ε", "Added to the variance, so that LayerNorm never divides by zero.",
-            _fixed_options(1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1), "Layers", lambda c: c.norm != "none" or c.norm_embedding,
+    Setting("norm_eps", EPSILON, lazy("LayerNorm ε"), lazy("Added to the variance, so that LayerNorm never divides by zero."),
+            _fixed_options(1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1), lazy("Layers"), lambda c: c.norm != "none" or c.norm_embedding,
             changes_parameters=never),
-    Setting("scale_embedding", switch(), "Embedding × √d_model", "Scales the token embedding up, before any positions are added.", ON_OFF, "Embedding",
+    Setting("scale_embedding", switch(), lazy("Embedding × √d_model"), lazy("Scales the token embedding up, before any positions are added."), ON_OFF, lazy("Embedding"),
             changes_parameters=never),
-    Setting("position_base", POSITION_BASE, "Position base", "A larger base makes the slowest wave slower; its wavelength stays below 2π times the base.",
-            _fixed_options(10.0, 100.0, 1000.0, 10000.0, 100000.0, 1000000.0), "Embedding", lambda c: c.position_scheme.has_base,
+    Setting("position_base", POSITION_BASE, lazy("Position base"), lazy("A larger base makes the slowest wave slower; its wavelength stays below 2π times the base."),
+            _fixed_options(10.0, 100.0, 1000.0, 10000.0, 100000.0, 1000000.0), lazy("Embedding"), lambda c: c.position_scheme.has_base,
             changes_parameters=never),
-    Setting("zero_pad_embedding", switch(), "Zero padding row", "The embedding of <pad> is initialised to zeros.", ON_OFF, "Embedding"),
-    Setting("source_pad_id", None, "Source pad id", "The id of <pad> in the source.", PAD_IDS, "Embedding", lambda c: c.has_encoder,
+    Setting("zero_pad_embedding", switch(), lazy("Zero padding row"), lazy("The embedding of <pad> is initialised to zeros."), ON_OFF, lazy("Embedding")),
+    Setting("source_pad_id", None, lazy("Source pad id"), lazy("The id of <pad> in the source."), PAD_IDS, lazy("Embedding"), lambda c: c.has_encoder,
             defines_ids=True),
-    Setting("target_pad_id", None, "Target pad id", "The id of <pad> in the target.", PAD_IDS, "Embedding", lambda c: c.has_decoder,
+    Setting("target_pad_id", None, lazy("Target pad id"), lazy("The id of <pad> in the target."), PAD_IDS, lazy("Embedding"), lambda c: c.has_decoder,
             defines_ids=True),
-    Setting("n_segments", SEGMENTS, "Segments", "The number of rows in BERT's segment table, which says which of two texts a token is from; 0 for no table.", _fixed_options(0, 2), "Embedding", lambda c: c.has_encoder),
-    Setting("scale_scores", switch(), "Scores ÷ √d_k", "Divides q·k by the square root of a head's width. Off: wide heads can saturate the softmax.", ON_OFF, "Attention and masks",
+    Setting("n_segments", SEGMENTS, lazy("Segments"), lazy("The number of rows in BERT's segment table, which says which of two texts a token is from; 0 for no table."), _fixed_options(0, 2), lazy("Embedding"), lambda c: c.has_encoder),
+    Setting("scale_scores", switch(), lazy("Scores ÷ √d_k"), lazy("Divides q·k by the square root of a head's width. Off: wide heads can saturate the softmax."), ON_OFF, lazy("Attention and masks"),
             changes_parameters=never),
-    Setting("causal", switch(optional=True), "Causal mask", "No token may attend to a later one; in an encoder-decoder the mask acts in the decoder.", ON_OFF, "Attention and masks",
+    Setting("causal", switch(optional=True), lazy("Causal mask"), lazy("No token may attend to a later one; in an encoder-decoder the mask acts in the decoder."), ON_OFF, lazy("Attention and masks"),
             changes_parameters=never, resolved_as="is_causal"),
-    Setting("mask_source_padding", switch(), "Mask source padding", "Hides source padding from every query.", ON_OFF,
-            "Attention and masks", lambda c: c.has_encoder,
+    Setting("mask_source_padding", switch(), lazy("Mask source padding"), lazy("Hides source padding from every query."), ON_OFF,
+            lazy("Attention and masks"), lambda c: c.has_encoder,
             changes_parameters=never),
-    Setting("mask_target_padding", switch(), "Mask target padding", "Hides target padding from every query.", ON_OFF,
-            "Attention and masks", lambda c: c.has_decoder,
+    Setting("mask_target_padding", switch(), lazy("Mask target padding"), lazy("Hides target padding from every query."), ON_OFF,
+            lazy("Attention and masks"), lambda c: c.has_decoder,
             changes_parameters=never),
-    Setting("mask_padded_queries", switch(), "Mask padded queries", "Also forbids padded queries to attend to any key, as in {document}.", ON_OFF,
-            "Attention and masks",
+    Setting("mask_padded_queries", switch(), lazy("Mask padded queries"), lazy("Also forbids padded queries to attend to any key, as in {document}."), ON_OFF,
+            lazy("Attention and masks"),
             lambda c: (c.has_encoder and c.mask_source_padding) or (c.has_decoder and c.mask_target_padding),
             changes_parameters=never, document="002"),
-    Setting("mask_fill", FILL, "Mask fill", "The number that replaces a masked score before the softmax.", _fixed_options("-inf", -1e20, -1e9, -1e4), "Attention and masks",
+    Setting("mask_fill", FILL, lazy("Mask fill"), lazy("The number that replaces a masked score before the softmax."), _fixed_options("-inf", -1e20, -1e9, -1e4), lazy("Attention and masks"),
             changes_parameters=never),
-    Setting("empty_row", choice(*LABELS["empty_row"]), "Fully masked rows", "The weights of a query that may attend to no key: zero, or the softmax of its filled scores, which is NaN under −∞ and gives equal weights under a finite fill.",
-            None, "Attention and masks",
+    Setting("empty_row", choice(*LABELS["empty_row"]), lazy("Fully masked rows"), lazy("The weights of a query that may attend to no key: zero, or the softmax of its filled scores, which is NaN under −∞ and gives equal weights under a finite fill."),
+            None, lazy("Attention and masks"),
             changes_parameters=never),
-    Setting("head", switch(), "Vocabulary logits", "Whether the encoder ends in a score for every word of the vocabulary.", ON_OFF, "Output", lambda c: not c.has_decoder),
-    Setting("tie_output", switch(), "Tied output", "The output matrix reuses the token embedding.", ON_OFF, "Output", lambda c: c.has_head),
-    Setting("head_bias", switch(), "Output bias", "A learned number for each word, added to its score.", ON_OFF, "Output", lambda c: c.has_head),
-    Setting("attention_bias", switch(), "Attention biases", "Whether the four projections (queries, keys, values, output) add a bias.", ON_OFF, "Weights"),
-    Setting("ffn_bias", switch(), "Feed-forward biases", "Whether both linear layers add a bias.", ON_OFF, "Weights"),
-    Setting("init", choice(*LABELS["init"]), "Initialisation", "The distribution that the untrained matrices are drawn from; torch's defaults are those of nn.Linear and nn.Embedding.", None, "Weights"),
+    Setting("head", switch(), lazy("Vocabulary logits"), lazy("Whether the encoder ends in a score for every word of the vocabulary."), ON_OFF, lazy("Output"), lambda c: not c.has_decoder),
+    Setting("tie_output", switch(), lazy("Tied output"), lazy("The output matrix reuses the token embedding."), ON_OFF, lazy("Output"), lambda c: c.has_head),
+    Setting("head_bias", switch(), lazy("Output bias"), lazy("A learned number for each word, added to its score."), ON_OFF, lazy("Output"), lambda c: c.has_head),
+    Setting("attention_bias", switch(), lazy("Attention biases"), lazy("Whether the four projections (queries, keys, values, output) add a bias."), ON_OFF, lazy("Weights")),
+    Setting("ffn_bias", switch(), lazy("Feed-forward biases"), lazy("Whether both linear layers add a bias."), ON_OFF, lazy("Weights")),
+    Setting("init", choice(*LABELS["init"]), lazy("Initialisation"), lazy("The distribution that the untrained matrices are drawn from; torch's defaults are those of nn.Linear and nn.Embedding."), None, lazy("Weights")),
     Setting("padding_from", choice(*get_args(PaddingFrom)), no_control="it follows from the tokenizer"),
     Setting("dropout", DROPOUT_RATE, no_control="it has an effect in training alone"),
     Setting("dropout_sites", DROPOUT_SITES, no_control="it has an effect in training alone"),

@@ -234,7 +234,7 @@ class Reordering:
     @property
     def token_changes(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """One tuple (scheme, changes [T] without a mask, changes [T] with a causal mask) per scheme, 0 within rounding."""
-        return [(POSITION_SCHEMES[r.position].title, _above_rounding(r.token_changes), _above_rounding(r.causal_token_changes))
+        return [(str(POSITION_SCHEMES[r.position].title), _above_rounding(r.token_changes), _above_rounding(r.causal_token_changes))
                 for r in self.rows if r.token_changes is not None and r.causal_token_changes is not None]
 
 

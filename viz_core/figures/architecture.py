@@ -126,7 +126,7 @@ def architecture_diagram(stages: Sequence[Stage], current: str | None = None) ->
         frames=tuple(frames),
         arrows=arrows,
         boxes=tuple(boxes),
-        title=_("Transformer: {stacks}", stacks=_(" and ").join(STACK_NAMES[column] for column in parts.columns)),
+        title=_("Transformer: {stacks}", stacks=_(" and ").join(str(STACK_NAMES[column]) for column in parts.columns)),
         description=_describe(parts, boxes),
     )
 
@@ -235,7 +235,7 @@ def _lay_out_column(parts: DiagramParts, column: str, left: float, boxes: list[B
         if inside and zone == inside[-1]:
             y += _space_below(parts, column)
             width, high = COLUMN_WIDTH, y - GAP + PAD - stack_top
-            frames.insert(0, Frame(STACK_TITLES[column], "", left, stack_top, width, high, "stack"))
+            frames.insert(0, Frame(str(STACK_TITLES[column]), "", left, stack_top, width, high, "stack"))
             y += PAD
 
 

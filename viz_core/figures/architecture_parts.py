@@ -3,23 +3,25 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.stages import AXES, STACK_NAMES, SUBLAYER_TITLES, Stage
 
 BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
 
 LABELS = {
-    "ids.source": _("Source ids"), "ids.target": _("Target ids"), "ids.labels": _("Labels"),
-    "tok_embed": _("Token embedding"), "pos_embed": _("Position"), "segment_embed": _("Segment"), "embed": _("Embedding"),
-    "score_bias": _("Distance bias"),
-    "resid_pre": _("Layer input"), "final_norm": _("Final {norm}"),
-    "logits": _("Logits"), "probs": _("Probabilities"), "loss": _("Loss"),
+    "ids.source": lazy("Source ids"), "ids.target": lazy("Target ids"), "ids.labels": lazy("Labels"),
+    "tok_embed": lazy("Token embedding"), "pos_embed": lazy("Position"), "segment_embed": lazy("Segment"),
+    "embed": lazy("Embedding"),
+    "score_bias": lazy("Distance bias"),
+    "resid_pre": lazy("Layer input"), "final_norm": lazy("Final {norm}"),
+    "logits": lazy("Logits"), "probs": lazy("Probabilities"), "loss": lazy("Loss"),
 }
 BOX_KINDS: dict[str, BoxKind] = {
     "ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output",
     "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
 }
-STACK_TITLES = {"encoder": _("Encoder"), "decoder": _("Decoder")}
+STACK_TITLES = {"encoder": lazy("Encoder"), "decoder": lazy("Decoder")}
 SIDE_STACKS = {"source": "encoder", "target": "decoder"}  # side → the stack that reads it
 
 
@@ -115,7 +117,7 @@ class DiagramParts:
         if kind == "add":
             return _("Add") if len(stage.inputs) > 1 else _("No residual")
         if kind in ("attention", "ffn"):
-            return SUBLAYER_TITLES[leaf]
+            return str(SUBLAYER_TITLES[leaf])
         norm = "" if stage.norm is None else stage.norm.title
         return (LABELS.get(box) or LABELS.get(leaf) or norm or leaf).format(norm=norm)
 
@@ -135,7 +137,7 @@ class DiagramParts:
                      stacks=STACK_TITLES[column], place=self.layer_label(column, int(box.rpartition(".")[2])), name=stage.name)
         inside = ".layers." in box
         where = f", {STACK_NAMES[column]} {self.layer_label(column, self.expanded_layer[column])}" if inside else ""
-        letters = ", ".join(f"{a} = {AXES[a].partition(' (')[0]}" for a in stage.axes if a != "1")
+        letters = ", ".join(f"{a} = {str(AXES[a]).partition(' (')[0]}" for a in stage.axes if a != "1")
         return f"{self.label(box)}{where}: {shape_text(stage)}. {stage.meaning}" + (f" ({letters})" if letters else "")
 
 

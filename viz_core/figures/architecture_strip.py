@@ -97,7 +97,7 @@ def _other_stack_box(parts: DiagramParts, column: str, y: float) -> Box:
     hint = _("Opens {name}.", name=stage.name)
     return Box(
         id=f"{OTHER_STACK_PREFIX}{column}",
-        label=STACK_TITLES[column],
+        label=str(STACK_TITLES[column]),
         sub="",
         shape_text="",
         axes=(),

@@ -14,8 +14,7 @@ from posixpath import dirname, normpath
 from typing import Any, TypedDict
 
 from viz_core.figures import theme
-from viz_core.messages import browser_translations, language
-from viz_core.messages.collect import messages_in_script
+from viz_core.messages import json_text, language, script_translations
 from viz_core.stages import AXES
 
 FOLDER = files("viz_core") / "ui"
@@ -70,19 +69,20 @@ def script_files(path: str) -> dict[str, str]:
 def script(path: str) -> str:
     """Return a script and the scripts that it imports as one JavaScript module. path: as for `script_files`.
 
-    It starts with the colours of the theme (THEME), the meanings of the axis letters (LETTERS), and the translations of the
-    messages (WORDS).
+    It starts with the colours of the theme (THEME). `translated` adds its texts.
     """
     parts = script_files(path).values()
-    messages = [entry.message for part in parts for entry in messages_in_script(part, "").entries]
-    forms, rule = browser_translations(messages)
-    words = json.dumps(forms, ensure_ascii=False).replace("<", "\\u003c")  # a file's text may hold "</script>"
-    letters = json.dumps(AXES, ensure_ascii=False)
-    front = [
-        f"const THEME = {json.dumps(theme.palette())};", f"const LETTERS = {letters};",
-        f"const WORDS = {{ forms: {words}, form: (n) => Number({rule}) }};",
-    ]
-    return "\n".join([*front, *(EXPORT.sub("", IMPORT.sub("", part)) for part in parts)])
+    return "\n".join([f"const THEME = {json.dumps(theme.palette())};", *(EXPORT.sub("", IMPORT.sub("", part)) for part in parts)])
+
+
+def translated(module: str) -> str:
+    """Return a module of `script` with the meanings of the axis letters (LETTERS) and its translations (WORDS) in front."""
+    forms, rule = script_translations(module)
+    letters, words = (
+        json.dumps(texts, ensure_ascii=False).replace("<", "\\u003c")  # a file's text may hold "</script>"
+        for texts in ({letter: str(meaning) for letter, meaning in AXES.items()}, forms)
+    )
+    return f"const LETTERS = {letters};\nconst WORDS = {{ forms: {words}, form: (n) => Number({rule}) }};\n{module}"
 
 
 def component_script(name: str) -> str:
@@ -99,7 +99,7 @@ def component(name: str) -> ComponentAssets:
 
 def classic_script(name: str) -> str:
     """Return a component's script without its export: it defines the function `component`."""
-    return component(name)["js"].replace("export default function", "const component = function", 1)
+    return translated(component(name)["js"]).replace("export default function", "const component = function", 1)
 
 
 def page_css() -> str:
@@ -135,7 +135,7 @@ def component_page(name: str, data: bytes | Mapping[str, Any], title: str) -> st
     """
     parts, packed = component(name), isinstance(data, bytes)
     sent = base64.b64encode(data).decode() if isinstance(data, bytes) else data
-    said = json.dumps(sent, ensure_ascii=False).replace("<", "\\u003c")  # typed words may hold "</script>"
+    said = json.dumps(sent, ensure_ascii=False, default=json_text).replace("<", "\\u003c")  # typed words may hold "</script>"
     read = f"Uint8Array.from(atob({said}), (c) => c.charCodeAt(0))" if packed else said
     draw = classic_script(name)
     return f"""<!doctype html>

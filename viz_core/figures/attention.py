@@ -33,18 +33,20 @@ from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.glosses import NO_GLOSSES, gloss, glosses_of
 from viz_core.figures.panels import Panel, panel, with_header
-from viz_core.messages import plural
+from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import display_token, in_quotes, shorten
 
 ColourMode = Literal["largest", "one", "uniform"]
-KIND_NAMES = {"encoder": _("encoder"), "decoder": _("decoder"), "cross": _("cross")}
-KIND_TITLES = {"encoder": _("Encoder self-attention"), "decoder": _("Decoder self-attention"), "cross": _("Cross-attention")}
-STEP_TITLES: dict[AttentionStep, str] = {
-    "raw": _("raw scores"), "scaled": _("scaled scores"), "biased": _("scores with bias"), "masked": _("masked scores"),
-    "weights": _("weights"),
+KIND_NAMES = {"encoder": lazy("encoder"), "decoder": lazy("decoder"), "cross": lazy("cross")}
+KIND_TITLES = {
+    "encoder": lazy("Encoder self-attention"), "decoder": lazy("Decoder self-attention"), "cross": lazy("Cross-attention"),
+}
+STEP_TITLES: dict[AttentionStep, LazyText] = {
+    "raw": lazy("raw scores"), "scaled": lazy("scaled scores"), "biased": lazy("scores with bias"), "masked": lazy("masked scores"),
+    "weights": lazy("weights"),
 }
 MAX_SHADE = 254  # a byte of a tile: 0 … 254 from low to high, 255 for NaN
 MAX_TILE = 64  # cells along each side of a tile
@@ -91,7 +93,7 @@ def grid_of_tiles(
     title = f"{run_name} · {KIND_NAMES[kind]}" if run_name else KIND_TITLES[kind]
     fade = None if pooled.kept_share is None else np.rint(255 * row_opacity(pooled.kept_share)).astype(np.uint8)
     return HeadGrid(
-        kind, title, levels, pooled.blocked, pooled.block_shape, low, high, colour == "uniform", tokens, blocked_label, fade
+        kind, str(title), levels, pooled.blocked, pooled.block_shape, low, high, colour == "uniform", tokens, blocked_label, fade
     )
 
 
@@ -194,7 +196,7 @@ def head_panel(
     weight that is kept, and faded by it.
     """
     values, seen = step_values(capture, kind, layer, head, item, step), attention_mask(capture, kind, item)
-    named = STEP_TITLES[step]
+    named = str(STEP_TITLES[step])
     if step != "weights":
         return _attention_panel(capture, kind, item, named, values, masked=~seen if step == "masked" else None)
     if words is not None:
@@ -271,7 +273,8 @@ def rollout_panels(capture: Capture, kind: AttentionKind, item: int, layer: int)
 def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
     title: str, selection_id: str, echo: tuple[int, int], fill: bool = False,
-    names: tuple[str, str] = (_("queries"), _("keys")), reports_state: bool = True, glosses: Mapping[str, str] = NO_GLOSSES,
+    names: tuple[str | LazyText, str | LazyText] = (lazy("queries"), lazy("keys")), reports_state: bool = True,
+    glosses: Mapping[str, str] = NO_GLOSSES,
     kept_share: np.ndarray | None = None, indices: KeptPositions | None = None,
 ) -> bytes:
     """Return the lines of one layer for the browser: the largest weights of each query and head out of weights [H, T, S].
@@ -449,25 +452,25 @@ def _bar(x: float, top: float, colour: str) -> str:
 
 
 PROFILE_COLUMNS = {
-    "entropy": _("entropy"), "min_entropy": _("lowest possible entropy"), "max_entropy": _("highest possible entropy"),
-    "distance": _("mean distance"),
-    "itself": _("on itself"),
-    "previous": _("on previous"), "next": _("on next"), "first": _("on first token"), "padding": _("on padding"),
-    "largest": _("largest weight"),
+    "entropy": lazy("entropy"), "min_entropy": lazy("lowest possible entropy"), "max_entropy": lazy("highest possible entropy"),
+    "distance": lazy("mean distance"),
+    "itself": lazy("on itself"),
+    "previous": lazy("on previous"), "next": lazy("on next"), "first": lazy("on first token"), "padding": lazy("on padding"),
+    "largest": lazy("largest weight"),
 }
 
 
 def profile_columns(lines: Sequence[AttentionProfile]) -> dict[str, list[Any]]:
     """Return the columns of head statistics by title, without columns that are NaN for every head."""
     columns: dict[str, list[Any]] = {
-        _("attention"): [KIND_NAMES[p.kind] for p in lines],
+        _("attention"): [str(KIND_NAMES[p.kind]) for p in lines],
         _("layer"): [p.layer for p in lines],
         _("head"): [p.head for p in lines],
     }
     for name, label in PROFILE_COLUMNS.items():
         values = [None if math.isnan(x := getattr(p, name)) else x for p in lines]
         if any(v is not None for v in values):
-            columns[label] = values
+            columns[str(label)] = values
     if any(p.n_nan_rows for p in lines):
         columns[_("rows with NaN")] = [p.n_nan_rows for p in lines]
     return columns

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from viz_core.figures import theme
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 
 NOTE_STYLE = "opacity:.75;font-size:.9em"  # style of notes
-SUBLAYERS = {
-    "self_attn": (_("Self-attention"), "resid_mid"),
-    "cross_attn": (_("Cross-attention"), "resid_cross"),
-    "ffn": (_("Feed-forward"), "resid_post"),
+SUBLAYERS: dict[str, tuple[LazyText, str]] = {
+    "self_attn": (lazy("Self-attention"), "resid_mid"),
+    "cross_attn": (lazy("Cross-attention"), "resid_cross"),
+    "ffn": (lazy("Feed-forward"), "resid_post"),
 }
 STREAM_X, SUBLAYER_X, WIDTH = 84, 238, 316  # x of the residual stream and of the sub-layers; width of the drawing
 BOX_WIDTH, BOX_HEIGHT, SUM_RADIUS, ROW_HEIGHT = (
@@ -30,7 +31,7 @@ class BlockPiece:
     points: tuple[tuple[float, float], ...]
     stage: str
     on_residual_stream: bool = False
-    label: str = ""
+    label: str | LazyText = ""
 
 
 def block_pieces(pre_ln: bool, has_cross_attention: bool = False) -> tuple[list[BlockPiece], list[str], float]:
@@ -44,7 +45,7 @@ def block_pieces(pre_ln: bool, has_cross_attention: bool = False) -> tuple[list[
         label, resid = SUBLAYERS[name]
         norm, out = f"norm_{name}.out", f"{name}.out"
         split, down = y + 14, y + 14
-        inner = [(norm, "LayerNorm"), (out, label)] if pre_ln else [(out, label)]
+        inner: list[tuple[str, str | LazyText]] = [(norm, "LayerNorm"), (out, label)] if pre_ln else [(out, label)]
         path: tuple[tuple[float, float], ...] = ((STREAM_X, split), (SUBLAYER_X, split))
         for stage, text in inner:
             middle = down + ROW_HEIGHT - 8

@@ -17,24 +17,26 @@ from viz_core.config import Side, StackName, side_of
 from viz_core.figures import theme
 from viz_core.figures.panels import AbsenceReason, Panel, panel
 from viz_core.figures.scatter import guide_line, scatter_figure
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.stages import STACK_NAMES
 from viz_core.text import display_token
 
-PATCHED_PART_TITLES: dict[str, str] = {
-    "residual": _("residual stream"), "self_attn": _("output of self-attention"), "cross_attn": _("output of cross-attention"),
-    "ffn": _("output of the feed-forward"),
+PATCHED_PART_TITLES: dict[str, LazyText] = {
+    "residual": lazy("residual stream"), "self_attn": lazy("output of self-attention"), "cross_attn": lazy("output of "
+                                                                                                           "cross-attention"),
+    "ffn": lazy("output of the feed-forward"),
 }
-HEAD_TITLES: dict[str, str] = {"self_attn": _("heads of self-attention"), "cross_attn": _("heads of cross-attention")}
-CONTRIBUTION_NAMES: dict[str, str] = {
-    "embedding": _("embedding"), "head": _("heads"), "ffn": _("feed-forward networks"), "bias": _("biases"),
+HEAD_TITLES: dict[str, LazyText] = {"self_attn": lazy("heads of self-attention"), "cross_attn": lazy("heads of cross-attention")}
+CONTRIBUTION_NAMES: dict[str, LazyText] = {
+    "embedding": lazy("embedding"), "head": lazy("heads"), "ffn": lazy("feed-forward networks"), "bias": lazy("biases"),
 }
 CONTRIBUTION_COLOURS = {
     "embedding": theme.PART_COLOURS["embedding"], "head": theme.PART_COLOURS["attention"],
     "ffn": theme.PART_COLOURS["feed_forward"], "bias": theme.PART_COLOURS["input"],
 }
-NO_COUNTERPART = AbsenceReason(_("no partner"), _("no partner in the other sentence"))
+NO_COUNTERPART = AbsenceReason(lazy("no partner"), lazy("no partner in the other sentence"))
 
 
 class EffectMapData(NamedTuple):
@@ -114,7 +116,7 @@ def _effect_panel(effect_map: EffectMapData, max_abs: float) -> Panel:
         _("embedding") if layer < 0 else str(layer) for layer in range(effect_map.first, effect_map.first + len(effect_map.effects))
     ]
     return panel(
-        _("{stack}: {what}", stack=_capitalised(STACK_NAMES[effect_map.stack]), what=what),
+        _("{stack}: {what}", stack=_capitalised(str(STACK_NAMES[effect_map.stack])), what=what),
         np.nan_to_num(effect_map.effects),
         rows,
         effect_map.cols,
@@ -199,7 +201,7 @@ def _contribution_trace(attribution: Attribution, kind: str, names: Sequence[str
         "width": 0.9,
         "x": here,
         "y": [attribution.contributions[i].value for i in here],
-        "name": CONTRIBUTION_NAMES[kind],
+        "name": str(CONTRIBUTION_NAMES[kind]),
         "marker": {"color": CONTRIBUTION_COLOURS[kind], "line": {"width": 0}},
         "text": [names[i] for i in here],
         "textposition": "none",

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from viz_core.figures.panels import with_header
+from viz_core.messages import json_text
 from viz_core.messages.number_format import description_hash
 
 Marker = Literal["line", "band", "circle", "square", "cross", "disc", "diamond"]
@@ -94,5 +95,5 @@ def pack_curves(chart: CurveChart, fill: bool = False, subject: str = "") -> byt
     }
     # A series of one point marks a step; a zoom is kept when it appears or disappears.
     named = description_hash(subject, chart.title, chart.x_title, chart.y_title, [s.name for s in chart.series if len(s.x) > 1])
-    header["drawn"] = f"{zlib.crc32(body, zlib.crc32(json.dumps(header).encode())):08x}"
+    header["drawn"] = f"{zlib.crc32(body, zlib.crc32(json.dumps(header, default=json_text).encode())):08x}"
     return with_header(header | {"about": named}, body)

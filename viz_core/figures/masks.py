@@ -15,17 +15,19 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.two_runs import ABSENCE_REASONS, RunView, aligned_panel, combined_absent
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import display_token
 
-CONVENTION_TITLES: dict[MaskConvention, str] = {
-    "may": _("True (1) = may attend"), "blocked": _("True (1) = blocked"), "additive": _("added to the scores: 0 or −∞"),
+CONVENTION_TITLES: dict[MaskConvention, LazyText] = {
+    "may": lazy("True (1) = may attend"), "blocked": lazy("True (1) = blocked"), "additive": lazy("added to the scores: 0 or −∞"),
 }
-REASON_TITLES = dict(zip(REASONS, (_("may attend"), _("blocked: padding"), _("blocked: future"), _("blocked: padding and future")),
+REASON_TITLES = dict(zip(REASONS, (lazy("may attend"), lazy("blocked: padding"), lazy("blocked: future"), lazy("blocked: padding "
+                                                                                                               "and future")),
                          strict=True))
-AGREEMENT_TITLES = (_("may attend in both"), _("may attend only in A"), _("may attend only in B"), _("blocked in both"))
-CHANGE_REMARK = _("largest change of a feature")  # the measure of a leak
+AGREEMENT_TITLES = (lazy("may attend in both"), lazy("may attend only in A"), lazy("may attend only in B"), lazy("blocked in both"))
+CHANGE_REMARK = lazy("largest change of a feature")  # the measure of a leak
 AXIS_LETTERS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
 
 
@@ -46,7 +48,7 @@ def _axes(capture: Capture, kind: AttentionKind, item: int) -> dict[str, Any]:
 def block_reason_panel(capture: Capture, kind: AttentionKind, item: int, title: str) -> Panel:
     """Return a panel [T, S] of the reason of each cell: allowed, or blocked as padding, as future, or as both."""
     return panel(title, blocking_reasons(capture, kind, item), **_axes(capture, kind, item), kind="classes",
-                 class_names=tuple(REASON_TITLES.values()))
+                 class_names=tuple(map(str, REASON_TITLES.values())))
 
 
 def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
@@ -56,8 +58,8 @@ def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
     """
     return panel(
         _("A − B: which cells differ"), cells, merge_labels(a.rows, b.rows), merge_labels(a.cols, b.cols), row_axis=b.row_axis,
-        col_axis=b.col_axis, kind="classes", class_names=tuple(AGREEMENT_TITLES), masked=cells == NEITHER,
-        masked_label=AGREEMENT_TITLES[NEITHER], absent=combined_absent(a, b), absence_reasons=ABSENCE_REASONS, row_letter="T",
+        col_axis=b.col_axis, kind="classes", class_names=tuple(map(str, AGREEMENT_TITLES)), masked=cells == NEITHER,
+        masked_label=str(AGREEMENT_TITLES[NEITHER]), absent=combined_absent(a, b), absence_reasons=ABSENCE_REASONS, row_letter="T",
         col_letter="S",
     )
 
@@ -65,7 +67,7 @@ def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
 def two_run_reason_panel(both: AlignedRuns, kind: AttentionKind, cells: np.ndarray, view: RunView) -> Panel:
     """Return the panel for `view`: the reasons of A or of B, or `agreement_panel`. cells: from `compare_masks`, aligned."""
     rows, cols = (both.pairs[side] for side in query_key_sides(kind))
-    named = KIND_TITLES[kind].lower()
+    named = str(KIND_TITLES[kind]).lower()
     titles = [_("{run}: {kind_titles}, the mask of every layer and head", run=run, kind_titles=named) for run in ("A", "B")]
     a, b = (aligned_panel(block_reason_panel(capture, kind, item, title), rows, cols, which)
             for which, (capture, item, title) in enumerate(zip((both.a, both.b), (both.item_a, both.item_b), titles, strict=True)))
@@ -101,7 +103,7 @@ def convention_panels(capture: Capture, kind: AttentionKind, item: int) -> list[
     """Return panels of one mask in three conventions."""
     may, axes = capture[MASK_STAGES[kind]][item, 0], _axes(capture, kind, item)
     return [
-        panel(CONVENTION_TITLES[c], to_convention(may, c), **axes, kind="signed" if c == "additive" else "mask")
+        panel(str(CONVENTION_TITLES[c]), to_convention(may, c), **axes, kind="signed" if c == "additive" else "mask")
         for c in MASK_CONVENTIONS
     ]
 
@@ -121,7 +123,7 @@ def token_leak_panel(change_masked: np.ndarray, change_unmasked: np.ndarray, tok
         col_axis=_("T · output at token"),
         kind="probability",
         col_letter="T",
-        remark=CHANGE_REMARK,
+        remark=str(CHANGE_REMARK),
     )
 
 
@@ -132,7 +134,7 @@ def all_token_leak_panels(change_masked: np.ndarray, change_unmasked: np.ndarray
     return [
         panel(title, x, tokens, tokens, row_axis=_("replaced token"),
               col_axis=_("T · output at token"),
-              kind="probability", high=high, col_letter="T", remark=CHANGE_REMARK)
+              kind="probability", high=high, col_letter="T", remark=str(CHANGE_REMARK))
         for title, x in ((_("Causal mask on"), change_masked), (_("Causal mask off"), change_unmasked))
     ]
 

@@ -13,34 +13,34 @@ import plotly.graph_objects as go
 from viz_core.analysis.norm_placement import CurveKind, DepthCurve, MeanField, Metric, attention_ends, layer_ends
 from viz_core.figures import theme
 from viz_core.figures.scatter import scatter_figure
-from viz_core.messages import plural
+from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 
-PLACEMENT_TITLES = {
-    "post": "Post-LN", "pre": "Pre-LN", "pre_no_final": _("Pre-LN, no final norm"), "none": _("no norm"),
-    "post_no_residual": _("Post-LN, no residual"), "plain": _("no norm, no residual"),
+PLACEMENT_TITLES: dict[str, str | LazyText] = {
+    "post": "Post-LN", "pre": "Pre-LN", "pre_no_final": lazy("Pre-LN, no final norm"), "none": lazy("no norm"),
+    "post_no_residual": lazy("Post-LN, no residual"), "plain": lazy("no norm, no residual"),
 }
-PART_NAMES = {"attention": _("attention"), "feed-forward": _("feed-forward")}
+PART_NAMES = {"attention": lazy("attention"), "feed-forward": lazy("feed-forward")}
 PLACEMENT_COLOURS = {name: theme.head_colour(i) for i, name in enumerate(PLACEMENT_TITLES)}
-METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # title of the figure, title of the axis
-    "power": (_("Power of the residual stream, ‖x‖²/d"), "‖x‖² / d"),
-    "mean": (_("Mean of the residual stream's features"), _("mean")),
-    "std": (_("Standard deviation of the residual stream's features"), _("standard deviation")),
-    "largest": (_("Largest value in the residual stream"), _("largest |x|")),
-    "cosine": (_("How similar are two tokens of one sentence?"), _("mean cosine of two tokens")),
-    "inactive": (_("Hidden units that no token activates"), _("share of the hidden units")),
-    "entropy": (_("How widely is attention spread?"), _("mean entropy (nats)")),
+METRIC_TITLES: dict[Metric, tuple[str | LazyText, str | LazyText]] = {  # title of the figure, title of the axis
+    "power": (lazy("Power of the residual stream, ‖x‖²/d"), "‖x‖² / d"),
+    "mean": (lazy("Mean of the residual stream's features"), lazy("mean")),
+    "std": (lazy("Standard deviation of the residual stream's features"), lazy("standard deviation")),
+    "largest": (lazy("Largest value in the residual stream"), lazy("largest |x|")),
+    "cosine": (lazy("How similar are two tokens of one sentence?"), lazy("mean cosine of two tokens")),
+    "inactive": (lazy("Hidden units that no token activates"), lazy("share of the hidden units")),
+    "entropy": (lazy("How widely is attention spread?"), lazy("mean entropy (nats)")),
 }
-METRIC_NAMES: dict[Metric, str] = {
-    "power": "‖x‖²/d", "mean": _("mean"), "std": _("std"), "largest": _("largest |x|"), "cosine": _("cosine"),
-    "inactive": _("inactive units"),
-    "entropy": _("entropy"),
+METRIC_NAMES: dict[Metric, str | LazyText] = {
+    "power": "‖x‖²/d", "mean": lazy("mean"), "std": lazy("std"), "largest": lazy("largest |x|"), "cosine": lazy("cosine"),
+    "inactive": lazy("inactive units"),
+    "entropy": lazy("entropy"),
 }
-CURVE_STYLES: dict[CurveKind, tuple[str, dict[str, Any]]] = {  # suffix of the legend entry, style
+CURVE_STYLES: dict[CurveKind, tuple[str | LazyText, dict[str, Any]]] = {  # suffix of the legend entry, style
     "stream": ("", {"mode": "lines+markers", "line": {"width": 3}}),
-    "sum": (_("before the norm"), {"mode": "lines+markers", "line": {"width": 3}}),
-    "after": (_("after the norm"), {"mode": "lines", "line": {"width": 3, "dash": "dot"}}),
-    "final": (_("after the final norm"), {"mode": "markers",
+    "sum": (lazy("before the norm"), {"mode": "lines+markers", "line": {"width": 3}}),
+    "after": (lazy("after the norm"), {"mode": "lines", "line": {"width": 3, "dash": "dot"}}),
+    "final": (lazy("after the final norm"), {"mode": "markers",
                                           "marker": {"size": 13, "symbol": "diamond-open", "line": {"width": 3}}}),
     "hidden": ("", {"mode": "lines+markers", "line": {"width": 3}}),
     "attention": ("", {"mode": "lines+markers", "line": {"width": 3}}),
@@ -104,8 +104,9 @@ def depth_figure(found: Mapping[str, Sequence[DepthCurve]], metric: Metric, dark
     log = _log_axis([t["y"] for t in traces]) if metric in NON_NEGATIVE_METRICS else {}
     layers = max((float(t["x"].max()) for t in traces if len(t["x"])), default=1.0)
     x = {"title": _("layers passed (attention, then feed-forward)"), "range": [-0.02 * layers, 1.02 * layers]}
-    y = {"title": axis + (" " + _("(log scale)") if log else "")} | (log or {"tickformat": ".3~g"})
-    return _figure(traces, title, x, y | ({"rangemode": "tozero"} if metric in ("inactive", "entropy", "cosine") else {}), dark)
+    y = {"title": str(axis) + (" " + _("(log scale)") if log else "")} | (log or {"tickformat": ".3~g"})
+    y |= {"rangemode": "tozero"} if metric in ("inactive", "entropy", "cosine") else {}
+    return _figure(traces, str(title), x, y, dark)
 
 
 # ---------------------------------------------------------------- theory and measurement

@@ -17,6 +17,7 @@ import numpy as np
 from viz_core.figures import theme
 from viz_core.figures.glosses import NO_GLOSSES, glosses_of
 from viz_core.figures.lookup import VocabularyLookup
+from viz_core.messages import LazyText, json_text
 from viz_core.messages import translate as _
 
 PanelKind = Literal["probability", "signed", "mask", "ids", "classes"]
@@ -39,8 +40,8 @@ class HeadSplit(NamedTuple):
 class AbsenceReason(NamedTuple):
     """Why cells have no value: the text of the legend, the text of a cell, and the style of the cell."""
 
-    legend: str
-    cell: str
+    legend: str | LazyText
+    cell: str | LazyText
     look: Literal["missing", "masked"] = "missing"
 
 
@@ -248,7 +249,7 @@ def with_header(header: dict[str, Any], payload: bytes) -> bytes:
 
     The header is JSON padded with spaces, so that the payload begins at a multiple of 8.
     """
-    text = json.dumps(header, allow_nan=False).encode()  # ASCII, so that unpaired surrogates are valid
+    text = json.dumps(header, allow_nan=False, default=json_text).encode()  # ASCII, so that unpaired surrogates are valid
     text += b" " * (-(4 + len(text)) % 8)
     return struct.pack("<I", len(text)) + text + payload
 
@@ -306,7 +307,7 @@ def _panel_header(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -
         "kept": None if kept is None else append(_index_in_block(kept, block), "<u2"),
         "masked": None if hidden is None else append(hidden, "u1"),
     }
-    content = json.dumps(entry).encode() + payload[start:]
+    content = json.dumps(entry, default=json_text).encode() + payload[start:]
     return entry | {"digest": hashlib.blake2b(content, digest_size=8).hexdigest()}
 
 

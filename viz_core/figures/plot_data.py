@@ -57,7 +57,7 @@ def _panel(shown: Panel) -> pd.DataFrame:
     if shown.masked is not None:
         found["masked"] = shown.masked.ravel()
     if shown.absent is not None:
-        reasons = ("", *(reason.cell for reason in shown.absence_reasons))
+        reasons = ("", *(str(reason.cell) for reason in shown.absence_reasons))
         found["missing"] = categorical_column(reasons, shown.absent.ravel())
     return pd.DataFrame(found)
 

@@ -19,6 +19,7 @@ from viz_core.figures.panels import Panel, panel
 from viz_core.figures.positions import position_matrix_panel, position_table_panel
 from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
 from viz_core.figures.two_runs import RunView, view_panel
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
 
@@ -211,10 +212,10 @@ def distance_bias_figure(distance: np.ndarray, biases: np.ndarray, head: int, ma
 
 
 TableName = Literal["own", "untrained", "trained"]
-TABLE_TITLES: dict[TableName, str] = {  # titles of a learned table: of this model, untrained, and trained
-    "own": _("The table: {n_rows:,} rows × {shape} features"),
-    "untrained": _("The untrained table: {n_rows:,} rows × {shape} features"),
-    "trained": _("The trained table: {n_rows:,} rows × {shape} features"),
+TABLE_TITLES: dict[TableName, LazyText] = {  # titles of a learned table: of this model, untrained, and trained
+    "own": lazy("The table: {n_rows:,} rows × {shape} features"),
+    "untrained": lazy("The untrained table: {n_rows:,} rows × {shape} features"),
+    "trained": lazy("The trained table: {n_rows:,} rows × {shape} features"),
 }
 
 

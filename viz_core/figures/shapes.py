@@ -8,13 +8,15 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.stage_costs import TOKEN_PAIRS, CostGrowth
 from viz_core.figures import theme
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.stages import block_title
 
-PART_TITLES: dict[str, str] = {  # the parts of the cost, and `TOKEN_PAIRS`
-    "embedding": _("embedding"), "attention": _("attention"), TOKEN_PAIRS: _("pairs of tokens"), "feed_forward": _("feed-forward"),
-    "layer_norm": "LayerNorm", "residual_stream": _("residual stream"), "output": _("output"), "input": _("input"),
-    "mask": _("mask"),
+PART_TITLES: dict[str, str | LazyText] = {  # the parts of the cost, and `TOKEN_PAIRS`
+    "embedding": lazy("embedding"), "attention": lazy("attention"), TOKEN_PAIRS: lazy("pairs of tokens"),
+    "feed_forward": lazy("feed-forward"),
+    "layer_norm": "LayerNorm", "residual_stream": lazy("residual stream"), "output": lazy("output"), "input": lazy("input"),
+    "mask": lazy("mask"),
 }
 BAR_HEIGHT, FRAME_HEIGHT = 36, 190  # pixels: a bar; the space around the bars
 LEGEND_BELOW = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below the axis
@@ -33,7 +35,7 @@ def block_cost_figure(blocks: Mapping[str, Mapping[str, int]], heading: str, uni
     amounts = {part: [held.get(part, 0) for held in blocks.values()] for part in parts}
     bars = [
         {
-            "type": "bar", "name": PART_TITLES[part], "orientation": "h", "y": list(range(len(names))), "x": amounts[part],
+            "type": "bar", "name": str(PART_TITLES[part]), "orientation": "h", "y": list(range(len(names))), "x": amounts[part],
             "marker": {"color": theme.PART_COLOURS[part]}, "text": names, "textposition": "none",  # for the CSV export
             "customdata": [[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
             "hovertemplate": (

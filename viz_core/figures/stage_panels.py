@@ -26,13 +26,15 @@ def stage_panels(
     stage = capture.stage(name)
     inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.operators, strict=True) if i in capture]
     shown = [
-        replace(stage_panel(capture, i, item, head, tokenizers, role="input", current_stage=name), operator=sign)
+        replace(stage_panel(capture, i, item, head, tokenizers, role="input", current_stage=name), operator=str(sign))
         for i, sign in inputs
     ]
     if not stage.axes:  # the loss: each label is next to its row of logits
         shown = [as_column(p) if p.values.shape[0] == 1 else p for p in shown]
     output = stage_panel(capture, name, item, head, tokenizers, current_stage=name)
-    return [*shown, replace(output, operator=stage.operation, head_split=head_split(capture, stage, head)) if inputs else output]
+    if inputs:
+        output = replace(output, operator=str(stage.operation), head_split=head_split(capture, stage, head))
+    return [*shown, output]
 
 
 def head_split(capture: Capture, stage: Stage, head: int) -> HeadSplit | None:
@@ -142,7 +144,7 @@ def axis_title(stage: Stage, letter: str) -> str:
     if letter == "1":
         return ""
     if letter not in stage.sides:
-        return f"{letter} · {AXES[letter].split(' (')[0]}"
+        return f"{letter} · {str(AXES[letter]).split(' (')[0]}"
     side = SIDE_NAMES[stage.sides[letter]]
     if letter == "S":
         return _("S · key: {side} token", side=side)

@@ -6,14 +6,14 @@ brightness and are used in both themes.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.basedatatypes import BaseFigure
 
-from viz_core.messages import translate as _
+from viz_core.messages import lazy
 
 # Twelve colours for heads, repeated after that. The first six are from Okabe and Ito; the others are as far from them and
 # from each other, under simulated protanopia, deuteranopia and tritanopia, as those six are among themselves.
@@ -111,7 +111,7 @@ PAGE_COLOURS_DARK = {
     "text_color": "#e8ecf0", "border_color": "#3a434d",
 }
 
-FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, DejaVu Sans, sans-serif")
+FONT = lazy("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, DejaVu Sans, sans-serif")
 FONT_SIZE = 15
 PRESENTATION_FONT_SIZE = 20  # font size in presenter's mode
 TOP_MARGIN, TITLE_PAD = 50, 8  # pixels above the plot for the toolbar and one title line; pixels between title and plot
@@ -162,9 +162,13 @@ def colorscale(palette: Sequence[str]) -> list[list[float | str]]:
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(palette)), palette, strict=True)]
 
 
-@cache
 def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
     """Return the Plotly template of every figure: fonts of this size, the background of the page, light grid lines."""
+    return _template(dark, size, str(FONT))
+
+
+@lru_cache(maxsize=16)
+def _template(dark: bool, size: int, family: str) -> go.layout.Template:
     text, line, quiet = ("#FAFAFA", "#454B57", "#A9B0BB") if dark else ("#31333F", "#D5D8DE", "#656B76")
     axis = {
         "automargin": True,
@@ -176,7 +180,7 @@ def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
     }
     return go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": size, "color": text},
+            "font": {"family": family, "size": size, "color": text},
             # The title is directly above the plot, which leaves the space above it to the toolbar.
             "title": {"font": {"size": size + 3}, "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom",
                       "pad": {"b": TITLE_PAD}},
@@ -190,7 +194,7 @@ def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
                 "diverging": colorscale(diverging(dark)),
             },
             "coloraxis": {"colorbar": {"outlinewidth": 0, "tickfont": {"size": size - 1}}},
-            "hoverlabel": {"font": {"family": FONT, "size": size}},
+            "hoverlabel": {"font": {"family": family, "size": size}},
             "legend": {"font": {"size": size - 1}},
             "margin": {"l": 8, "r": 8, "t": TOP_MARGIN, "b": 8},
             "xaxis": axis,
@@ -212,7 +216,7 @@ class Figure(go.Figure):
 
     def to_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = super().to_dict()
-        found["layout"]["template"] = _template_dict(self._dark, self._size)
+        found["layout"]["template"] = _template_dict(self._dark, self._size, str(FONT))
         return found
 
     def with_presentation_font(self) -> "Figure":
@@ -234,10 +238,10 @@ class SerializedFigure(BaseFigure):
         return self._figure
 
 
-@cache
-def _template_dict(dark: bool, size: int) -> dict[str, Any]:
+@lru_cache(maxsize=16)
+def _template_dict(dark: bool, size: int, family: str) -> dict[str, Any]:
     """Return the serialized template."""
-    written: dict[str, Any] = template(dark, size).to_plotly_json()
+    written: dict[str, Any] = _template(dark, size, family).to_plotly_json()
     return written
 
 

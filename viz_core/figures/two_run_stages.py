@@ -10,6 +10,7 @@ from viz_core.analysis.run_alignment import DIVERGENCE_THRESHOLD, GAP, LABEL_SEP
 from viz_core.figures.panels import AbsenceReason, Panel, panel
 from viz_core.figures.stage_panels import as_column, stage_panels, stage_title
 from viz_core.figures.two_runs import ABSENCE_REASONS, aligned_panel, rounding_remark
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES, Stage
 from viz_core.text import AnyTokenizer, display_token
@@ -17,12 +18,15 @@ from viz_core.text import AnyTokenizer, display_token
 Tokenizers = Mapping[str, AnyTokenizer]
 
 MASKED_REASONS = (
-    AbsenceReason(_("masked"), _("masked in A and in B"), "masked"), AbsenceReason(_("masked in A"), _("masked in A"), "masked"),
-    AbsenceReason(_("masked in B"), _("masked in B"), "masked"),
+    AbsenceReason(lazy("masked"), lazy("masked in A and in B"), "masked"),
+    AbsenceReason(lazy("masked in A"), lazy("masked in A"), "masked"),
+    AbsenceReason(lazy("masked in B"), lazy("masked in B"), "masked"),
 )
 # Row labels: the sub-layer before each sum of the residual stream, and the other stages.
-SUBLAYER_TITLES = {"resid_mid": _("self-attention"), "resid_cross": _("cross-attention"), "resid_post": _("feed-forward")}
-STAGE_TITLES = {"tok_embed": _("token embedding"), "embed": _("embedding"), "out": _("final norm"), "logits": _("logits")}
+SUBLAYER_TITLES = {"resid_mid": lazy("self-attention"), "resid_cross": lazy("cross-attention"), "resid_post": lazy("feed-forward")}
+STAGE_TITLES = {
+    "tok_embed": lazy("token embedding"), "embed": lazy("embedding"), "out": lazy("final norm"), "logits": lazy("logits"),
+}
 MAX_DECADES = 3  # powers of ten that the colours cover at most, so that one tiny distance does not stretch the scale
 
 
@@ -162,7 +166,7 @@ def row_label(stage: Stage, side: str) -> str:
     if stage.local_name in SUBLAYER_TITLES:
         return f"{layer} {SUBLAYER_TITLES[stage.local_name]}"
     if stage.local_name in ("tok_embed", "embed", "logits") or stage.name.endswith("final_norm.out"):
-        return STAGE_TITLES[stage.local_name]
+        return str(STAGE_TITLES[stage.local_name])
     own = f"{layer} {'.'.join(rest[2:])}" if layer else stage.name
     return _("decoder {name}", name=own) if layer and stack == "decoder" and side == "source" else own
 

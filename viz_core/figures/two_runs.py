@@ -14,14 +14,15 @@ import numpy as np
 from viz_core.analysis.rounding import difference_above_rounding
 from viz_core.analysis.run_alignment import A_MINUS_B, GAP, LABEL_SEPARATOR, PositionPairs, merge_labels
 from viz_core.figures.panels import AbsenceReason, Panel, panel
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 
 RunView = Literal["a", "b", "difference"]
 NOT_IN_A, NOT_IN_B = 1, 2  # bits of `Panel.absent`
 ABSENCE_REASONS = (
-    AbsenceReason(_("not in A"), _("A has no such token")), AbsenceReason(_("not in B"), _("B has no such token")),
-    AbsenceReason(_("in neither run"), _("neither run has both tokens")),
+    AbsenceReason(lazy("not in A"), lazy("A has no such token")), AbsenceReason(lazy("not in B"), lazy("B has no such token")),
+    AbsenceReason(lazy("in neither run"), lazy("neither run has both tokens")),
 )
 VIEW_TITLES = {"a": "A", "b": "B", "difference": A_MINUS_B}
 

@@ -73,7 +73,7 @@ def scheme_style(position: Position) -> dict[str, Any]:
     """Return the name, line and marker of a scheme, the same in every chart."""
     scheme = POSITION_SCHEMES[position]
     return {
-        "name": scheme.title,
+        "name": str(scheme.title),
         "line": {"color": theme.head_colour(SCHEME_ORDER.index(position)), "width": 2.5, "dash": scheme.line_dash},
         "marker": {"size": 11, "symbol": scheme.marker_symbol},
     }
@@ -96,7 +96,7 @@ def length_accuracy_figure(
             "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>",
         } | scheme_style(position) | {"name": name}
         for position, places, shares in curves
-        for name in [POSITION_SCHEMES[position].title + (" " + _("(exceeds its table)") if None in shares else "")]
+        for name in [str(POSITION_SCHEMES[position].title) + (" " + _("(exceeds its table)") if None in shares else "")]
     ]
     most = max((place for __, places, ___ in curves for place in places), default=max_trained)
     return scatter_figure(

@@ -1,43 +1,52 @@
 """Translation of messages: the source is English, and a catalogue holds the translations into another language.
 
-    from viz_core.messages import plural
+    from viz_core.messages import lazy, plural
     from viz_core.messages import translate as _
 
     _("The heads of layer {layer}", layer=layer)
     plural("{n} token", "{n} tokens", n)
+    TITLES = {"heads": lazy("Heads"), "table": lazy("Head statistics")}
+
+The rule: a text is translated when it is shown, in the language of the visitor.
+
+1. A function that makes what is shown uses `_` and `plural`, which return a `str`.
+2. What outlives one display is `lazy`: constants and tables of a module, defaults of parameters and fields, and values in a cache.
+3. A lazy text is no `str`. It is translated where it is shown, by `str(text)`, in an f-string, or as a value of another message;
+   mypy finds every place where a `str` is needed. Two lazy texts are equal in all languages, if message and values are.
+4. What is made from a `str` is not cached without `language()` in the key.
 
 A catalogue is a file CODE.po in this folder, in the format of GNU gettext; `python -m viz_core.messages CODE` creates or updates
-it. A server process has one language, which the environment variable `ATTENTION_LAB_LANGUAGE` sets at its start, so constants
-created at import and figures shared by all visitors are in that language. For two languages, start two servers. A message
-without a translation is shown in English.
+it. It is compiled when its language is first used. `set_language` sets the language of this thread's visitor; without it, it is
+that of the environment variable `ATTENTION_LAB_LANGUAGE`, or English. A message without a translation is shown in English.
 """
 
 import logging
 import os
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
 
-from viz_core.messages.po import MessageCatalogue, build_catalogue, read_po
+from viz_core.messages.catalogue import Catalogue, read_catalogue
 
 LANGUAGE_ENV = "ATTENTION_LAB_LANGUAGE"
-"""The environment variable that sets the language: a code with a catalogue in this folder, or the path of a .po file."""
+"""The environment variable that sets the default language: a code with a catalogue in this folder, or the path of a .po file."""
 
 FOLDER = Path(__file__).parent
+ENGLISH = "en"
 
-Message = Annotated[str, "an English message"]
-"""The type of a field or parameter for a message. Literals passed to it are collected for translation."""
-
-T = TypeVar("T")
+_LANGUAGE: ContextVar[str | None] = ContextVar("language", default=None)
 
 
 def translate(message: str, /, **values: object) -> str:
     """Return the translation of a message, formatted with the values as by `str.format`. Without values, braces are kept.
 
-    message: a literal, not an f-string or a variable, so that it can be collected.
+    message: a literal, not an f-string or a variable, so that it can be extracted.
     """
-    text = _catalogue().gettext(message)
+    code = language()
+    text = message if code == ENGLISH or not message else _catalogue(code).translations.gettext(message)
     return text.format(**values) if values else text
 
 
@@ -46,64 +55,135 @@ def plural(one: str, many: str, n: int, /, **values: object) -> str:
 
     one, many: the English singular and plural, as literals.
     """
-    return _catalogue().ngettext(one, many, n).format(n=n, **values)
+    return _catalogue(language()).translations.ngettext(one, many, n).format(n=n, **values)
 
 
-def translate_fields(cls: type[T]) -> type[T]:
-    """Class decorator, below `@dataclass`, that translates the fields of type `Message` when an instance is created.
+@dataclass(frozen=True, slots=True)
+class LazyText:
+    """A message and its values, translated each time that it becomes a `str`. An empty one is false."""
 
-    Such texts need no `_`, and have to be literals.
-    """
-    names = [name for name, annotation in cls.__annotations__.items() if annotation == Message]
-    original: Any = getattr(cls, "__post_init__", None)
+    message: str
+    values: tuple[tuple[str, object], ...] = ()
 
-    def __post_init__(self: Any) -> None:
-        for name in names:
-            object.__setattr__(self, name, translate(getattr(self, name)))
-        if original is not None:
-            original(self)
+    def __str__(self) -> str:
+        return translate(self.message, **dict(self.values))
 
-    cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
-    return cls
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def format(self, *numbers: object, **values: object) -> str:
+        """Return the translation with values put in, for a message that was made without them."""
+        return str(self).format(*numbers, **values)
+
+    def __bool__(self) -> bool:
+        return bool(self.message)
+
+
+NO_TEXT = LazyText("")
+
+
+def lazy(message: str, /, **values: object) -> LazyText:
+    """Return a message that is translated when it is shown, as by `translate`. message: a literal."""
+    return LazyText(message, tuple(values.items()))
+
+
+def json_text(value: object) -> str:
+    """Return a lazy text as a `str`, for `json.dumps(default=json_text)`; anything else raises TypeError."""
+    if isinstance(value, LazyText):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is not serialisable as JSON")
+
+
+# ---------------------------------------------------------------- languages
 
 
 def language() -> str:
-    """Return the code of the current language, such as "en"."""
-    return _catalogue().code
+    """Return the code of the language of this thread's visitor, such as "en"."""
+    code = _LANGUAGE.get()
+    return default_language() if code is None else code
+
+
+def set_language(code: str | None) -> None:
+    """Set the language of what this thread shows from now on. None: the default. Raises ValueError for one without a catalogue."""
+    if code is not None and code not in languages():
+        raise ValueError(f"there is no catalogue of the language {code[:80]!r}; there are {', '.join(languages())}")
+    _LANGUAGE.set(code)
+
+
+@contextmanager
+def in_language(code: str | None) -> Iterator[None]:
+    """Show texts in a language within the `with` block; see `set_language`."""
+    before = _LANGUAGE.get()
+    set_language(code)
+    try:
+        yield
+    finally:
+        _LANGUAGE.set(before)
+
+
+def languages() -> tuple[str, ...]:
+    """Return the codes of all languages: English, the shipped catalogues, and the default."""
+    return tuple(sorted({*_shipped_languages(), default_language()}))
+
+
+def default_language() -> str:
+    """Return the code of the language that `ATTENTION_LAB_LANGUAGE` sets; "en" if it sets none, or `language_problem`."""
+    return _checked_setting()[0]
 
 
 def language_problem() -> str | None:
     """Return a sentence on what is wrong with the language setting; None if it is valid."""
-    setting = os.environ.get(LANGUAGE_ENV, "").strip()
-    if setting in ("", "en") or _catalogue_file(setting).is_file():
-        return None
-    offered = ", ".join(sorted(["en", *(path.stem for path in FOLDER.glob("*.po"))]))
-    return (
-        f"{LANGUAGE_ENV} is {setting[:80]!r}; give one of {offered}, or the path of a .po file. Until then the language is English."
-    )
+    return _checked_setting()[1]
 
 
-def browser_translations(messages: Iterable[str]) -> tuple[dict[str, tuple[str, ...]], str]:
-    """Return the translations for a script in the browser: {message: forms}, and the plural rule.
+def script_translations(script: str) -> tuple[dict[str, tuple[str, ...]], str]:
+    """Return the translations of the messages of a script in the browser: {message: forms}, and the plural rule.
 
     The rule is an expression for the index of the form for a number n, valid in gettext, C and JavaScript.
     """
-    catalogue = _catalogue()
-    return {m: catalogue.forms[m] for m in messages if m in catalogue.forms}, catalogue.rule
+    catalogue = _catalogue(language())
+    return catalogue.forms_in_script(script), catalogue.rule
+
+
+@lru_cache(maxsize=1)  # the environment is read once per process
+def _checked_setting() -> tuple[str, str | None]:
+    """Return the language that `ATTENTION_LAB_LANGUAGE` sets, and what is wrong with it."""
+    setting = os.environ.get(LANGUAGE_ENV, "").strip()
+    file = _catalogue_file(setting)
+    if setting in ("", ENGLISH):
+        return ENGLISH, None
+    if not file.is_file():
+        return ENGLISH, (f"{LANGUAGE_ENV} is {setting[:80]!r}; give one of {', '.join(_shipped_languages())}, or the path of a .po "
+                         "file. Until then the language is English.")
+    try:
+        _read(file)
+    except ValueError as error:
+        return ENGLISH, f"{error}. Until it is corrected, the language is English."
+    return file.stem, None
 
 
 def _catalogue_file(setting: str) -> Path:
     return Path(setting) if setting.endswith(".po") else FOLDER / f"{setting}.po"
 
 
-@cache
-def _catalogue() -> MessageCatalogue:
-    """Return the catalogue of this process."""
-    setting = os.environ.get(LANGUAGE_ENV, "").strip()
-    if setting in ("", "en") or language_problem() is not None:
-        return MessageCatalogue("en")
-    file = _catalogue_file(setting)
-    catalogue, errors = build_catalogue(file.stem, read_po(file.read_text("utf-8")))
-    for error in errors:
-        logging.getLogger(__name__).warning("%s: %s", file.name, error)
+@lru_cache(maxsize=1)
+def _shipped_languages() -> tuple[str, ...]:
+    return tuple(sorted([ENGLISH, *(path.stem for path in FOLDER.glob("*.po"))]))
+
+
+_read = lru_cache(maxsize=8)(read_catalogue)
+
+
+@lru_cache(maxsize=8)
+def _catalogue(code: str) -> Catalogue:
+    """Return the compiled catalogue of a language."""
+    if code == ENGLISH:
+        return Catalogue()
+    file = _catalogue_file(os.environ.get(LANGUAGE_ENV, "").strip() if code == default_language() else code)
+    catalogue = _read(file)
+    for problem in catalogue.problems:
+        logging.getLogger(__name__).warning("%s: %s", file.name, problem)
     return catalogue

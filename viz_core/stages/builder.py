@@ -7,14 +7,15 @@ from types import MappingProxyType
 
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
-from viz_core.messages import translate as _
+from viz_core.config.position_schemes import EQUALS
+from viz_core.messages import NO_TEXT, LazyText, lazy
 from viz_core.messages.number_format import latex_number, with_minus_sign
 from viz_core.stages.library_names import layer_names, norm_names, stack_names, torch_side, with_document_names
 from viz_core.stages.specs import ATTENTION, EMBEDDING, FFN, NORM_STAGES, OUTPUT, SCORE_BIAS, StageSpec
 from viz_core.stages.stage import LIBRARY_TITLES, SIDE_NAMES, Stage
 
 StageGenerator = Generator[Stage, None, str]  # yields stages and returns the name of the output stage
-OPERATOR_WORDS = {",": _("with"), "@^T": _("@ transposed")}  # the operators of `StageSpec` that are words on screen
+OPERATOR_WORDS = {",": lazy("with"), "@^T": lazy("@ transposed")}  # the operators of `StageSpec` that are words on screen
 
 def build_stages(c: TransformerConfig) -> Iterator[Stage]:
     """Yield all stages of a config, in the order of `Transformer.forward`."""
@@ -39,23 +40,23 @@ def build_stages(c: TransformerConfig) -> Iterator[Stage]:
 def _ids(c: TransformerConfig) -> Iterator[Stage]:
     """Yield the ids of each side, and the labels."""
     both = c.has_cross_attention
-    labels = StageSpec("labels", "B T", "y", r"y_{bt}", "", "The labels: the word to predict at each position.",
+    labels = StageSpec("labels", "B T", "y", r"y_{bt}", "", lazy("The labels: the word to predict at each position."),
                        ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
     source = StageSpec("source", "B T", "x", r"x_{bt}", "",
-                       "The source words as ids: the numbers of their rows in the vocabulary. Shorter sentences are padded.",
+                       lazy("The source words as ids: the numbers of their rows in the vocabulary. Shorter sentences are padded."),
                        ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")
     if c.has_encoder:
         yield from _build_specs(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
     if c.has_decoder:
         shifted = StageSpec("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
-                            "The decoder's input: the labels, shifted one place to the right, with <bos> in front.",
+                            lazy("The decoder's input: the labels, shifted one place to the right, with <bos> in front."),
                             ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
-                             "decoder_input" if both else "tokens"), kind="ids", operation="shift right →")
+                             "decoder_input" if both else "tokens"), kind="ids", operation=lazy("shift right →"))
         yield from _build_specs(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
         own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
-                      meaning=_("The labels: the next token of each position; the last position has none and is padded."),
-                      operation=_("shift left →"))
+                      meaning=lazy("The labels: the next token of each position; the last position has none and is padded."),
+                      operation=lazy("shift left →"))
         yield from _build_specs(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
 
 
@@ -74,31 +75,31 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
         if padded[side]:
             by_id = c.padding_from == "ids"
             condition = r"x_{bs} \neq \text{pad}" if by_id else "s < n_b"
-            meaning = (_("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]) if by_id else
-                       _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. The ids do not show it, "
-                         "since this model has no id for padding alone.", side=SIDE_NAMES[side]))
+            meaning = (lazy("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]) if by_id else
+                       lazy("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. The ids do not show it, "
+                            "since this model has no id for padding alone.", side=SIDE_NAMES[side]))
             spec = StageSpec(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, condition), "ids" if by_id else "",
-                             meaning, padding_names[side], kind="mask", operation=_("is a word →") if by_id else "")
+                             meaning, padding_names[side], kind="mask", operation=lazy("is a word →") if by_id else NO_TEXT)
             yield from _build_specs(c, (spec,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
-        spec = StageSpec("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
+        spec = StageSpec("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", lazy("No token may attend to a later one."),
                          ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
-                          "–" if cross else "attn.mask"), kind="mask", operation=_("s ≤ t →"))
+                          "–" if cross else "attn.mask"), kind="mask", operation=lazy("s ≤ t →"))
         yield from _build_specs(c, (spec,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
 
-    used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
+    used: list[tuple[str, Side, Side, LazyText, tuple[str, str, str, str]]] = []
     if c.has_encoder:
-        used.append(("source", "source", "source", _("Which tokens may attend to which in the encoder. True = may attend."),
+        used.append(("source", "source", "source", lazy("Which tokens may attend to which in the encoder. True = may attend."),
                      ("src_mask (000, 001, 002), mask (003), ¬src_padding_mask (004)", "¬(mask ∨ src_key_padding_mask)",
                       "causal_mask" if c.is_causal and not cross else "attention_mask of create_bidirectional_mask", "–")))
     if c.has_decoder:
-        used.append(("target", "target", "target", _("Which tokens may attend to which in the decoder's self-attention. True = "
-                                                     "may attend."),
+        used.append(("target", "target", "target", lazy("Which tokens may attend to which in the decoder's self-attention. True = "
+                                                        "may attend."),
                      ("tgt_mask (000, 001), trg_mask (002), ¬tgt_mask (004)",
                       "¬(tgt_mask ∨ tgt_key_padding_mask)" if cross else "¬(mask ∨ src_key_padding_mask)",
                       "attention_mask of create_causal_mask" if cross else "causal_mask (GPT-2, Llama)", "–")))
     if c.has_cross_attention:
-        used.append(("cross", "target", "source", _("Which source tokens each target token may attend to. True = may attend."),
+        used.append(("cross", "target", "source", lazy("Which source tokens each target token may attend to. True = may attend."),
                      ("src_mask (000, 001), src_trg_mask (002), ¬src_mask (004)", "¬memory_key_padding_mask",
                       "encoder_attention_mask", "–")))
     for name, queries, keys, meaning, names in used:
@@ -112,7 +113,7 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
         formula = "M_{b1ts} = " + (r" \wedge ".join(terms) or r"1 \quad\text{(nothing is masked)}")
         inputs = tuple(dict.fromkeys(terms.values())) or tuple(dict.fromkeys((f"ids.{queries}", f"ids.{keys}")))
         spec = StageSpec(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask", operators="∧" if terms else ",",
-                         operation="=" if terms else _("all on →"))
+                         operation=EQUALS if terms else lazy("all on →"))
         yield from _build_specs(c, (spec,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
 
 
@@ -137,7 +138,7 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> S
 
 
 def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> StageGenerator:
-    pre = StageSpec("resid_pre", "B T D", r"x^\text{pre}", r"x^\text{pre}_{btd} = @x_{btd}", "x", "The residual stream as it enters the layer.",
+    pre = StageSpec("resid_pre", "B T D", r"x^\text{pre}", r"x^\text{pre}_{btd} = @x_{btd}", "x", lazy("The residual stream as it enters the layer."),
                     ("x (000, 001, 002, 003, 004)", "@src", "@hidden_states[@n]", "@hook_resid_pre"))
     yield from _build_specs(c, (pre,), path, {"x": x}, {"T": side}, "layers.Layer", layer_names(c, path) | {"@x": _symbol(x)})
     x = f"{path}.resid_pre"
@@ -163,16 +164,18 @@ def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | No
 def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> StageSpec:
     name = {"self_attn": "O", "cross_attn": "O", "ffn": "Y"}[module]
     symbol = _symbol(resid)
-    note = _(", before the norm") if c.norm == "post" else ""
+    is_before_norm = c.norm == "post"
     if c.residual:
         names = ("x + self.dropout (000, 001), x+_x (002), x + sublayer(x) (003), x + Sublayer(x) (004)",
                  f"x + self._{'ff' if module == 'ffn' else 'sa' if module == 'self_attn' else 'mha'}_block(…)",
                  "hidden_states + input_tensor (BERT), residual + hidden_states (BART, Llama)",
                  f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")
         return StageSpec(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {_symbol(before)}_{{btd}} + {name}_{{btd}}", "before f",
-                         _("The residual stream plus the sub-layer's output{note}.", note=note), names, operators="+")
+                         lazy("The residual stream plus the sub-layer's output, before the norm.") if is_before_norm else
+                         lazy("The residual stream plus the sub-layer's output."), names, operators="+")
     return StageSpec(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {name}_{{btd}}", "f",
-                     _("The sub-layer's output alone{note}: the residual connection is switched off.", note=note))
+                     lazy("The sub-layer's output alone, before the norm: the residual connection is switched off.") if is_before_norm
+                     else lazy("The sub-layer's output alone: the residual connection is switched off."))
 
 
 def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
@@ -210,7 +213,7 @@ def _build_specs(
     path: the path of the module. input_names: the full names of the module's inputs. sides: the side of each token axis.
     defined_in: the source that computes the stages. placeholders: values by placeholder.
     """
-    rows, numbers = [spec for spec in specs if spec.applies_to(c)], equation_fields(c)
+    rows, numbers = [spec for spec in specs if spec.applies_to(c)], tuple(equation_fields(c).items())
     local_prefix, side = f"{path}." if path else "", next(iter(sides.values()))
     local = {spec.name: f"{path}.{spec.name}" if path else spec.name for spec in rows}
     known = local | dict(input_names)  # no stage has the name of a module's input
@@ -219,14 +222,14 @@ def _build_specs(
         yield Stage(
             name=local[spec.name], axes=axes, symbol=spec.symbol, formula=_substitute(spec.formula, placeholders), defined_in=defined_in, kind=spec.kind,
             inputs=inputs, meaning=spec.meaning, operators=_operators(_substitute(spec.operators, placeholders), len(inputs)),
-            operation=spec.operation.format_map(numbers), is_product=spec.is_product,
+            operation=LazyText(spec.operation.message, numbers), is_product=spec.is_product,
             parameters=tuple(replace(p, name=local_prefix + p.name) if not p.tied else p for p in spec.parameters(c, side)),
             sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=input_names["mask"] if spec.is_masked else None,
             aliases=MappingProxyType(dict(zip(LIBRARY_TITLES, (with_document_names(_substitute(n, placeholders)) for n in spec.aliases), strict=True))),
         )
 
 
-def equation_fields(c: TransformerConfig) -> dict[str, str]:
+def equation_fields(c: TransformerConfig) -> dict[str, str | LazyText]:
     """Return the values of the fields in `StageSpec.operation`."""
     return {
         "d_model": str(c.d_model), "d_k": str(c.d_k), "activation": ACTIVATIONS[c.activation].title,
@@ -236,9 +239,9 @@ def equation_fields(c: TransformerConfig) -> dict[str, str]:
     }
 
 
-def _operators(signs: str, n: int) -> tuple[str, ...]:
+def _operators(signs: str, n: int) -> tuple[str | LazyText, ...]:
     """Return the operator before each of n inputs: a single operator between all of them, several from the last input backwards."""
-    each = [OPERATOR_WORDS.get(sign, sign) for sign in signs.split("|")]
+    each: list[str | LazyText] = [OPERATOR_WORDS.get(sign, sign) for sign in signs.split("|")]
     return ("", *each * (n - 1))[:n] if len(each) == 1 else ("",) * (n - len(each)) + tuple(each)[-n:]
 
 

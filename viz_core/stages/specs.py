@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from viz_core.config import STACKS, Side, TransformerConfig
-from viz_core.config.position_schemes import POSITION_SCHEMES, T5_NUM_BUCKETS, Position
-from viz_core.messages import Message, translate_fields
-from viz_core.messages import translate as _
+from viz_core.config.position_schemes import EQUALS, POSITION_SCHEMES, T5_NUM_BUCKETS, Position
+from viz_core.messages import LazyText, lazy
 from viz_core.presets import DOCUMENTS
 from viz_core.stages.stage import ParameterSpec, StageKind
 
@@ -62,7 +61,6 @@ def head_parameters(config: TransformerConfig, side: Side) -> tuple[ParameterSpe
 
 
 @dataclass(frozen=True, slots=True)
-@translate_fields
 class StageSpec:
     """The specification of one stage. inputs: local names, or the inputs of the module: x, memory, mask, ids.
 
@@ -98,13 +96,13 @@ class StageSpec:
     symbol: str
     formula: str
     inputs: str
-    meaning: Message
+    meaning: LazyText
     aliases: tuple[str, str, str, str] = ("–", "–", "–", "–")  # documents, torch, Hugging Face, TransformerLens
     applies_to: Callable[[TransformerConfig], bool] = always
     kind: StageKind = "signed"
     is_masked: bool = False
     operators: str = ","
-    operation: Message = "="
+    operation: LazyText = EQUALS
     is_product: bool = False
     parameters: StageParameters = no_parameters
 
@@ -132,25 +130,25 @@ def position_specs(stage: str) -> tuple[StageSpec, ...]:
 
 EMBEDDING = (
     StageSpec("tok_embed", "B T D", "E", r"E_{btd} = W^E_{x_{bt},\,d}",
-              "ids", "Each id looks up its row of the embedding table.",
+              "ids", lazy("Each id looks up its row of the embedding table."),
               ("word_embedding (000), linear (001), tok_emb (002), embedding (003), @src_embedding (004)", "nn.Embedding",
                "word_embeddings (BERT), wte (GPT-2), embed_tokens (BART, Llama)", "@tl_embed"),
-              operation="look up →",
+              operation=lazy("look up →"),
               parameters=lambda c, side: (ParameterSpec("tok_embedding.weight", "W^E", (c.vocab_size(side), c.d_model)),)),
     StageSpec("tok_embed_scaled", "B T D", r"\tilde E", r"\tilde E_{btd} = E_{btd}\,\sqrt{d_\text{model}}",
-              "tok_embed", "The embedding is multiplied by √d_model, so that the position vectors do not outweigh it.",
+              "tok_embed", lazy("The embedding is multiplied by √d_model, so that the position vectors do not outweigh it."),
               ("linear(x) * math.sqrt(self.d_model) (001), embedding(x) * sqrt(d_model) (003), "
                "@src_embedding(@src_seq) * math.sqrt(self.d_model) (004)", "–", "embed_tokens(input_ids) * self.embed_scale (Marian)", "–"),
               lambda c: c.scale_embedding,
-              operation="× √{d_model} ="),
+              operation=lazy("× √{d_model} =")),
     *position_specs("pos_embed"),
     StageSpec("segment_embed", "B T D", "G", r"G_{btd} = W^G_{0,\,d}",
-              "ids", "A learned row for the text that the token belongs to; here it is always the first of two.",
+              "ids", lazy("A learned row for the text that the token belongs to; here it is always the first of two."),
               ("–", "–", "token_type_embeddings (BERT)", "@tl_segment"), lambda c: c.n_segments > 0,
-              operation="look up →",
+              operation=lazy("look up →"),
               parameters=lambda c, side: (ParameterSpec("seg_embedding.weight", "W^G", (c.n_segments, c.d_model)),)),
     StageSpec("embed", "B T D", "X", r"X_{btd} = @sum",
-              "@terms", "One vector per token before the first layer: its content, plus its position if one is added.",
+              "@terms", lazy("One vector per token before the first layer: its content, plus its position if one is added."),
               ("out (000), linear(x) * math.sqrt(self.d_model) + pe (001), tok_emb+pos_emb (002), x (003), @src_emb (004)",
                "@torch_sum", "@hf_sum", "@tl_sum"),
               operators="+"),
@@ -160,97 +158,97 @@ SCORE_BIAS = position_specs("score_bias")
 
 ATTENTION = (
     StageSpec("q", "B H T K", "Q", r"Q_{bhtk} = \sum_d @x_{btd}\,W^Q_{d,hk}@b^Q_{hk}",
-              "x", "Queries: what each token is looking for, one vector per head.",
+              "x", lazy("Queries: what each token is looking for, one vector per head."),
               ("Q (000), q (002, 004)", "q, by in_proj_weight", "query_layer (BERT), query_states (GPT-2, BART, Llama)", "@attn.hook_q"),
-              operation="@ W^Q{bias} =",
+              operation=lazy("@ W^Q{bias} ="),
               is_product=True, parameters=lambda c, side: linear("w_q", "Q", c.qk_width, c.d_model, c.attention_bias)),
     StageSpec("k", "B H S K", "K", r"K_{bhsk} = \sum_d @y_{bsd}\,W^K_{d,hk}@b^K_{hk}@where",
-              "memory", "Keys: what each token offers for queries to match, one vector per head.",
+              "memory", lazy("Keys: what each token offers for queries to match, one vector per head."),
               ("K (000), k (002, 004)", "k, by in_proj_weight", "key_layer (BERT), key_states (GPT-2, BART, Llama)", "@attn.hook_k"),
-              operation="@ W^K{bias} =",
+              operation=lazy("@ W^K{bias} ="),
               is_product=True, parameters=lambda c, side: linear("w_k", "K", c.qk_width, c.d_model, c.attention_bias)),
     *position_specs("q_rot"),
     *position_specs("k_rot"),
     StageSpec("v", "B H S V", "V", r"V_{bhsv} = \sum_d @y_{bsd}\,W^V_{d,hv}@b^V_{hv}@where",
-              "memory", "Values: what each token passes on when it is attended to, one vector per head.",
+              "memory", lazy("Values: what each token passes on when it is attended to, one vector per head."),
               ("V (000), v (002, 004)", "v, by in_proj_weight", "value_layer (BERT), value_states (GPT-2, BART, Llama)", "@attn.hook_v"),
-              operation="@ W^V{bias} =",
+              operation=lazy("@ W^V{bias} ="),
               is_product=True, parameters=lambda c, side: linear("w_v", "V", c.d_model, c.d_model, c.attention_bias)),
     StageSpec("raw_scores", "B H T S", "R", r"R_{bhts} = \sum_k @Q_{bhtk}\,@K_{bhsk}",
-              "@q @k", "How well each query matches each key: their dot product.",
+              "@q @k", lazy("How well each query matches each key: their dot product."),
               ("torch.matmul(Q, K.transpose(-1, -2)) (000), q@k.transpose(2,3) (002), score_j, scores (004)", "–",
                "torch.matmul(query, key.transpose(2, 3))", "–"),
               operators="@^T",
               is_product=True),
     StageSpec("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts} \,/\, \sqrt{d_k}, \quad d_k = @d_k",
-              "raw_scores", "The dot products divided by √d_k, so that wide heads do not saturate the softmax.",
+              "raw_scores", lazy("The dot products divided by √d_k, so that wide heads do not saturate the softmax."),
               ("energy (000), score (002), scaled_score_j, scores (004)", "torch.bmm(q_scaled, k.transpose(-2, -1))",
                "attn_weights, before the mask", "–"), lambda c: c.scale_scores,
-              operation="÷ √{d_k} ="),
+              operation=lazy("÷ √{d_k} =")),
     StageSpec("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts}",
-              "raw_scores", "The dot products, unscaled: the division by √d_k is switched off.", applies_to=lambda c: not c.scale_scores),
+              "raw_scores", lazy("The dot products, unscaled: the division by √d_k is switched off."), applies_to=lambda c: not c.scale_scores),
     *position_specs("bias"),
     StageSpec("masked_scores", "B H T S", "S", r"S_{bhts} = \begin{cases} @scores & M_{b1ts} \\ @fill & \text{otherwise}\end{cases}",
-              "@scores mask", "Masked cells are overwritten, usually with a number so low that their weight is 0.",
+              "@scores mask", lazy("Masked cells are overwritten, usually with a number so low that their weight is 0."),
               ("energy.masked_fill (000), score.masked_fill (002), scores.masked_fill (004)",
                "torch.baddbmm(attn_mask, q_scaled, k.transpose(-2, -1))", "attn_weights + attention_mask",
                "@attn.hook_attn_scores"), is_masked=True,
-              operators="@plus,", operation="{fill} where masked →"),
+              operators="@plus,", operation=lazy("{fill} where masked →")),
     StageSpec("weights", "B H T S", r"\alpha", r"\alpha_{bhts} = \frac{\exp S_{bhts}}{\sum_{s'} \exp S_{bhts'}}@empty",
-              "masked_scores mask", "The softmax of each row: how much of each key's value a query takes. A row with at least one allowed key sums to 1.",
+              "masked_scores mask", lazy("The softmax of each row: how much of each key's value a query takes. A row with at least one allowed key sums to 1."),
               ("attention (000), self.softmax(score) (002), attn_weights (004)", "attn_output_weights", "@attentions[@n]", "@attn.hook_pattern"),
               kind="probability", is_masked=True,
-              operation="softmax →"),
+              operation=lazy("softmax →")),
     StageSpec("z", "B H T V", "Z", r"Z_{bhtv} = \sum_s \alpha_{bhts}\,V_{bhsv}",
-              "weights v", "The weighted mean of the values, one vector per head.",
+              "weights v", lazy("The weighted mean of the values, one vector per head."),
               ("out (000), self.softmax(score)@v (002), attention_output, head_i (004)", "torch.bmm(attn_output_weights, v)",
                "torch.matmul(attn_weights, value)", "@attn.hook_z"),
               operators="@",
               is_product=True),
     StageSpec("concat", "B T D", "C", r"C_{bt,(hv)} = Z_{bhtv}",
-              "z", "The vectors of the heads are joined into one per token: H · V = d_model features.",
+              "z", lazy("The vectors of the heads are joined into one per token: H · V = d_model features."),
               ("view(N, query_len, self.embed_size) (000), view(batch,time,dimension) (002), concat_attention (004)",
                "attn_output.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)", "attn_output.reshape(*input_shape, -1)", "–"),
-              operation="join the heads →"),
+              operation=lazy("join the heads →")),
     StageSpec("out", "B T D", "O", r"O_{btd} = \sum_{hv} C_{bt,(hv)}\,W^O_{hv,d}@b^O_d",
-              "concat", "The output projection mixes the results of the heads.",
+              "concat", lazy("The output projection mixes the results of the heads."),
               ("fc_out (000), w_combine (002), W_o (004)", "@mha(…)[0]", "output.dense (BERT), c_proj (GPT-2), out_proj (BART), o_proj (Llama)",
                "@hook_out"),
-              operation="@ W^O{bias} =",
+              operation=lazy("@ W^O{bias} ="),
               is_product=True, parameters=lambda c, side: linear("w_o", "O", c.d_model, c.d_model, c.attention_bias)),
 )
 
 FFN = (
     StageSpec("pre_act", "B T F", "U", r"U_{btf} = \sum_d @x_{btd}\,W^1_{df}@b^1_f",
-              "x", "Each token by itself is projected to d_ff hidden units.",
+              "x", lazy("Each token by itself is projected to d_ff hidden units."),
               ("fc1 (000, 002), linear1 (003, 004)", "linear1", "intermediate.dense (BERT), c_fc (GPT-2), fc1 (BART)", "@mlp.hook_pre"),
-              operation="@ W^1{ffn_bias} =",
+              operation=lazy("@ W^1{ffn_bias} ="),
               is_product=True, parameters=lambda c, side: linear("w_in", "1", c.ff_width, c.d_model, c.ffn_bias)),
     StageSpec("post_act", "B T F", "G", r"G_{btf} = @act(U_{btf})",
-              "pre_act", "The non-linearity decides which hidden units are active.",
+              "pre_act", lazy("The non-linearity decides which hidden units are active."),
               ("relu (000), F.relu (002, 003, 004)", "activation", "intermediate_act_fn (BERT), act (GPT-2), activation_fn (BART)",
                "@mlp.hook_post"),
-              operation="{activation} →"),
+              operation=lazy("{activation} →")),
     StageSpec("out", "B T D", "Y", r"Y_{btd} = \sum_f G_{btf}\,W^2_{fd}@b^2_d",
-              "post_act", "The hidden units are projected back to d_model features.",
+              "post_act", lazy("The hidden units are projected back to d_model features."),
               ("fc2 (000, 002), linear2 (003, 004)", "linear2", "output.dense (BERT), c_proj (GPT-2), fc2 (BART)", "@hook_mlp_out"),
-              operation="@ W^2{ffn_bias} =",
+              operation=lazy("@ W^2{ffn_bias} ="),
               is_product=True, parameters=lambda c, side: linear("w_out", "2", c.d_model, c.ff_width, c.ffn_bias)),
 )
 
 LAYER_NORM = (
     StageSpec("mean", "B T 1", r"\mu", r"\mu_{bt} = \tfrac{1}{d_\text{model}} \sum_d @x_{btd}",
-              "x", "The mean of one token's features.", ("mean (002)", "–", "–", "–"),
-              operation="mean →"),
+              "x", lazy("The mean of one token's features."), ("mean (002)", "–", "–", "–"),
+              operation=lazy("mean →")),
     StageSpec("var", "B T 1", r"\sigma^2", r"\sigma^2_{bt} = \tfrac{1}{d_\text{model}} \sum_d (@x_{btd} - \mu_{bt})^2",
-              "x mean", _("The variance of one token's features, divided by d_model (biased), as in {value}.", value=DOCUMENTS["002"]), ("var (002)", "–", "–", "@tl_var"),
-              operators="−", operation="square, mean →"),
+              "x mean", lazy("The variance of one token's features, divided by d_model (biased), as in {value}.", value=DOCUMENTS["002"]), ("var (002)", "–", "–", "@tl_var"),
+              operators="−", operation=lazy("square, mean →")),
     StageSpec("normalized", "B T D", r"\hat x", r"\hat x_{btd} = (@x_{btd} - \mu_{bt}) \,/\, \sqrt{\sigma^2_{bt} + \varepsilon}, \quad \varepsilon = @eps",
-              "x mean var", "The features of each token, with mean 0 and, apart from ε, variance 1.", ("output (002)", "–", "–", "@tl_normalized"),
-              operators="(|−|) ÷ √(", operation="+ ε ) ="),
+              "x mean var", lazy("The features of each token, with mean 0 and, apart from ε, variance 1."), ("output (002)", "–", "–", "@tl_normalized"),
+              operators="(|−|) ÷ √(", operation=lazy("+ ε ) =")),
     StageSpec("out", "B T D", "N", r"N_{btd} = \gamma_d\,\hat x_{btd} + \beta_d",
-              "normalized", "Each feature is scaled by γ and shifted by β; both are learned.", ("@documents", "@torch", "@hf", "@tl_out"),
-              operation="× γ + β =",
+              "normalized", lazy("Each feature is scaled by γ and shifted by β; both are learned."), ("@documents", "@torch", "@hf", "@tl_out"),
+              operation=lazy("× γ + β ="),
               parameters=norm_parameters),
 )
 
@@ -260,16 +258,16 @@ NORM_STAGES: dict[str, tuple[StageSpec, ...]] = {"layer": LAYER_NORM}
 
 OUTPUT = (
     StageSpec("logits", "B T W", r"\ell", r"\ell_{btw} = \sum_d @x_{btd}\,@W_out@head_bias",
-              "x", "A score for every word of the vocabulary, at every position.",
+              "x", lazy("A score for every word of the vocabulary, at every position."),
               ("fc_out (000), generator (001), fc (002), lm_head (003), final_linear (004)", "–", "logits", "logits"),
-              operation="@ W^{output}{head_bias} =",
+              operation=lazy("@ W^{output}{head_bias} ="),
               is_product=True, parameters=head_parameters),
     StageSpec("probs", "B T W", "p", r"p_{btw} = \frac{\exp \ell_{btw}}{\sum_{w'} \exp \ell_{btw'}}",
-              "logits", "The softmax of the logits: the predicted distribution of the next word.",
+              "logits", lazy("The softmax of the logits: the predicted distribution of the next word."),
               ("probabilities (004)", "F.softmax", "–", "–"), kind="probability",
-              operation="softmax →"),
+              operation=lazy("softmax →")),
     StageSpec("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{@answered} \ln p_{b,t,y_{bt}}, \quad n = \#\{@answered\}",
-              "logits labels", "The mean negative log-likelihood of the labels, the words to predict; padding is left out.",
+              "logits labels", lazy("The mean negative log-likelihood of the labels, the words to predict; padding is left out."),
               ("CrossEntropyLoss (003)", "F.cross_entropy", "loss", "@tl_loss"),
-              operation="cross-entropy →"),
+              operation=lazy("cross-entropy →")),
 )

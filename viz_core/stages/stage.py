@@ -9,56 +9,57 @@ from typing import Literal
 
 from viz_core.config import Side
 from viz_core.config.norms import NORMS, Norm
-from viz_core.messages import translate as _
+from viz_core.config.position_schemes import EQUALS
+from viz_core.messages import LazyText, lazy
 
 StageKind = Literal["signed", "probability", "mask", "ids"]
 # The keys of `Stage.aliases` and their titles.
-LIBRARY_TITLES = {"documents": _("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
+LIBRARY_TITLES: dict[str, str | LazyText] = {"documents": lazy("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
 DTYPE_BYTES = {"float32": 4, "int64": 8, "bool": 1}
 DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; other kinds are float32
 AXES = {
-    "B": _("sentence"),
-    "T": _("query token"),
-    "S": _("key token"),
-    "D": _("feature of the residual stream (d_model)"),
-    "H": _("head"),
-    "K": _("query/key feature of one head (d_k)"),
-    "V": _("value feature of one head (d_v)"),
-    "F": _("hidden feature of the feed-forward network (d_ff)"),
-    "W": _("word of the vocabulary"),
-    "1": _("broadcast"),
+    "B": lazy("sentence"),
+    "T": lazy("query token"),
+    "S": lazy("key token"),
+    "D": lazy("feature of the residual stream (d_model)"),
+    "H": lazy("head"),
+    "K": lazy("query/key feature of one head (d_k)"),
+    "V": lazy("value feature of one head (d_v)"),
+    "F": lazy("hidden feature of the feed-forward network (d_ff)"),
+    "W": lazy("word of the vocabulary"),
+    "1": lazy("broadcast"),
 }
 # Names in sentences, by the keys in code and links.
-SIDE_NAMES: dict[str, str] = {"source": _("source"), "target": _("target")}
-STACK_NAMES: dict[str, str] = {"encoder": _("encoder"), "decoder": _("decoder")}
-ARCHITECTURE_NAMES: dict[str, str] = {
-    "encoder-decoder": _("encoder-decoder"), "encoder-only": _("encoder-only"), "decoder-only": _("decoder-only"),
+SIDE_NAMES: dict[str, LazyText] = {"source": lazy("source"), "target": lazy("target")}
+STACK_NAMES: dict[str, LazyText] = {"encoder": lazy("encoder"), "decoder": lazy("decoder")}
+ARCHITECTURE_NAMES: dict[str, LazyText] = {
+    "encoder-decoder": lazy("encoder-decoder"), "encoder-only": lazy("encoder-only"), "decoder-only": lazy("decoder-only"),
 }
 # The titles of `Stage.block`, whose numbers are the fields; also of several layers shown together.
 BLOCK_TITLES = {
-    "inputs": _("Inputs"),
-    "masks": _("Masks"),
-    "encoder_embedding": _("Encoder embedding"),
-    "encoder_layer": _("Encoder layer {}"),
-    "encoder_layers": _("Encoder layers {}–{}"),
-    "encoder_final_norm": _("Encoder final norm"),
-    "decoder_embedding": _("Decoder embedding"),
-    "decoder_layer": _("Decoder layer {}"),
-    "decoder_layers": _("Decoder layers {}–{}"),
-    "decoder_final_norm": _("Decoder final norm"),
-    "output": _("Output"),
+    "inputs": lazy("Inputs"),
+    "masks": lazy("Masks"),
+    "encoder_embedding": lazy("Encoder embedding"),
+    "encoder_layer": lazy("Encoder layer {}"),
+    "encoder_layers": lazy("Encoder layers {}–{}"),
+    "encoder_final_norm": lazy("Encoder final norm"),
+    "decoder_embedding": lazy("Decoder embedding"),
+    "decoder_layer": lazy("Decoder layer {}"),
+    "decoder_layers": lazy("Decoder layers {}–{}"),
+    "decoder_final_norm": lazy("Decoder final norm"),
+    "output": lazy("Output"),
 }
 # The titles of `Stage.sublayer`, in which {norm} is the title of the norm; any other sub-layer is a block.
 SUBLAYER_TITLES = {
-    "self_attn": _("Self-attention"),
-    "cross_attn": _("Cross-attention"),
-    "ffn": _("Feed-forward"),
-    "norm_self_attn": _("{norm} · self-attention"),
-    "norm_cross_attn": _("{norm} · cross-attention"),
-    "norm_ffn": _("{norm} · feed-forward"),
-    "norm_embed": _("{norm} · embedding"),
-    "final_norm": _("{norm} · final"),
-    "resid": _("Residual stream"),
+    "self_attn": lazy("Self-attention"),
+    "cross_attn": lazy("Cross-attention"),
+    "ffn": lazy("Feed-forward"),
+    "norm_self_attn": lazy("{norm} · self-attention"),
+    "norm_cross_attn": lazy("{norm} · cross-attention"),
+    "norm_ffn": lazy("{norm} · feed-forward"),
+    "norm_embed": lazy("{norm} · embedding"),
+    "final_norm": lazy("{norm} · final"),
+    "resid": lazy("Residual stream"),
 }
 
 
@@ -97,15 +98,15 @@ class Stage:
     symbol: str
     formula: str
     inputs: tuple[str, ...]
-    meaning: str
+    meaning: LazyText
     defined_in: str
     kind: StageKind = "signed"
     sides: Mapping[str, Side] = field(default_factory=lambda: MappingProxyType({}))
     mask: str | None = None
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     shape: tuple[int, ...] | None = None
-    operators: tuple[str, ...] = ()
-    operation: str = "="
+    operators: tuple[str | LazyText, ...] = ()
+    operation: LazyText = EQUALS
     is_product: bool = False
     parameters: tuple[ParameterSpec, ...] = ()
 

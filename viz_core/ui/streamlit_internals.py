@@ -28,6 +28,9 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.figures.assets import translated
+from viz_core.messages import ENGLISH, language
+
 logger = logging.getLogger(__name__)
 
 
@@ -196,6 +199,27 @@ def defer_interruptions() -> None:
     ScriptRequests.on_scriptrunner_yield = yield_in_script  # type: ignore[method-assign]
 
 
+@cache
+def call_before_callbacks(function: Callable[[], None]) -> None:
+    """Call a function at the start of each run of the script or of a fragment, before its callbacks, from the next run on.
+
+    Streamlit calls the callbacks of widgets before the script, and a fragment without it, each time in another thread perhaps.
+    """
+    try:
+        from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+
+        reset = ScriptRunContext.reset
+    except Exception:
+        _warn("texts that a click or a fragment makes are in the language of the server, not of the visitor.")
+        return
+
+    def reset_and_call(self: Any, *args: Any, **kwargs: Any) -> None:
+        reset(self, *args, **kwargs)
+        function()
+
+    ScriptRunContext.reset = reset_and_call  # type: ignore[method-assign]
+
+
 def _require(owner: type, name: str) -> None:
     """Raise AttributeError if a class lacks an attribute that is about to be relied on."""
     if not hasattr(owner, name):
@@ -217,27 +241,45 @@ def _asset_folder() -> tempfile.TemporaryDirectory[str]:
 class Component:
     """A component whose script the browser loads as a file, once for each time that it loads the app: call it to mount it.
 
-    The arguments of the call are those of Streamlit's component. `js` and `css` may name `SELECTORS`.
+    The arguments of the call are those of Streamlit's component. html may be a function, for one with texts. `js` and `css` may
+    name `SELECTORS`. Each language of the visitors has a file of its own.
 
     Streamlit sends an inline script and style again with every run, up to 100 KB a component. Files are only for installed packages
     that name a folder of assets in their pyproject.toml; here the folder is registered at run time. The style is part of the
     script, so that nothing is drawn before it applies. Where no file can be registered, both are sent inline.
     """
 
-    def __init__(self, name: str, *, html: str, js: str, css: str = "") -> None:
+    def __init__(self, name: str, *, html: str | Callable[[], str], js: str, css: str = "") -> None:
         self.name, self.html, self.js, self.css = name, html, fill_selectors(js), fill_selectors(css)
-        self._module = _with_style(self.js, self.css)
+        self._versions: dict[str, _ComponentVersion] = {}  # by language
+
+    def __call__(self, **arguments: Any) -> Any:
+        with _REGISTERING:
+            mount = self._version().registered()
+        return mount(**arguments)
+
+    def _version(self) -> "_ComponentVersion":
+        """Return the component in the language of this visitor."""
+        code = language()
+        if code not in self._versions:
+            html = self.html if isinstance(self.html, str) else self.html()
+            name = self.name if code == ENGLISH else f"{self.name}_{code.lower()}"
+            self._versions[code] = _ComponentVersion(name, html, translated(self.js), self.css)
+        return self._versions[code]
+
+
+class _ComponentVersion:
+    """A component in one language."""
+
+    def __init__(self, name: str, html: str, js: str, css: str) -> None:
+        self.name, self.html, self.js, self.css = name, html, js, css
+        self._module = _with_style(js, css)
         # The name changes with the content, so that no browser takes an earlier version from its cache.
         self._file = f"{name}-{hashlib.sha256(self._module.encode()).hexdigest()[:16]}.js"
         self._mount: Callable[..., Any] | None = None
         self._is_inline = False
 
-    def __call__(self, **arguments: Any) -> Any:
-        with _REGISTERING:
-            mount = self._registered()
-        return mount(**arguments)
-
-    def _registered(self) -> Callable[..., Any]:
+    def registered(self) -> Callable[..., Any]:
         """Return the function of Streamlit that mounts the component on a page of this server."""
         if self._mount is None or not self._is_inline:
             try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from viz_core.config import TransformerConfig
+from viz_core.messages import LazyText
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
@@ -53,7 +54,7 @@ class Card:
     """
 
     name: str
-    title: str
+    title: str | LazyText
     config: TransformerConfig
     tokenizers: Callable[[], "Mapping[str, AnyTokenizer]"]
     load: Callable[[], "Transformer"]

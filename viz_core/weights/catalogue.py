@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from viz_core.messages import translate
+from viz_core.messages import LazyText
 from viz_core.text import AnyTokenizer, Vocabulary
 from viz_core.weights import local_models
 from viz_core.weights.card import Card
@@ -98,9 +98,9 @@ def _card(path: Path, stored: StoredCard) -> Card:
         return load(path.with_suffix(".safetensors"), stored.config)
 
     # The title and the note are messages of the plan from which the card was written.
-    about = {fact: translate(text) if fact == "note" else text for fact, text in stored.about.items()}
+    about = {fact: LazyText(text) if fact == "note" else text for fact, text in stored.about.items()}
     return Card(
-        name=path.stem, title=translate(stored.title), config=stored.config, tokenizers=tokenizers, load=load,
+        name=path.stem, title=LazyText(stored.title), config=stored.config, tokenizers=tokenizers, load=load,
         about=MappingProxyType(about), examples=stored.examples, measures=MappingProxyType(stored.measures),
         glosses=MappingProxyType(dict(stored.glosses)), task="translate" if stored.config.has_cross_attention else "sentence",
     )

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from viz_core.config import TransformerConfig
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.checkpoint_contents import CheckpointContents, inspect_checkpoint
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def read_folder(
-    path: str | Path, *, name: str | None = None, title: str | None = None, about: Mapping[str, Any] | None = None,
+    path: str | Path, *, name: str | None = None, title: str | LazyText | None = None, about: Mapping[str, Any] | None = None,
     examples: Sequence[tuple[str, str]] = (), within: Path | None = None, sha256: str | None = None,
 ) -> Card:
     """Return the card of a BERT, DistilBERT, RoBERTa or GPT-2 in a folder. Loads neither torch nor a tensor.
@@ -70,18 +71,18 @@ def read_folder(
         "heads": config.n_heads,
         "width": config.d_model,
         "parameters": sum(part.numel for part in found.slices.values()),
-        "source": _("folder {name}", name=folder.resolve().name),
+        "source": lazy("folder {name}", name=folder.resolve().name),
         **(about or {}),
     }
     if not config.has_head:
-        facts["head"] = _("none: the model returns hidden states, no logits")
+        facts["head"] = lazy("none: the model returns hidden states, no logits")
     facts |= {**layout.facts(found.raw), **agreed.facts}
     if found.unused_names:
         facts["in the file, not used"] = found.unused_names
     return Card(
         name=name,
         title=title
-        or _("{name}: {title}, {layers} layers", name=folder.resolve().name, title=layout.title, layers=facts["layers"]),
+        or lazy("{name}: {title}, {layers} layers", name=folder.resolve().name, title=layout.title, layers=facts["layers"]),
         config=config,
         tokenizers=partial(
             _with_name_in_errors,

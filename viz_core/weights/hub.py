@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.checkpoint_contents import read_layout
@@ -55,11 +56,10 @@ def fetch_hub_card(repository: str) -> Card:
 
 def read_snapshot(repository: str, folder: Path) -> Card:
     """Return the card of a model whose snapshot folder is in the hub's cache."""
-    title = _("{repository}, from the Hugging Face hub", repository=repository)
+    title = lazy("{repository}, from the Hugging Face hub", repository=repository)
     # In the hub's cache each file is a link: snapshots/COMMIT/FILE -> blobs/HASH.
-    return read_folder(folder, name=f"hub/{repository}", title=title, about={"source": _("Hugging Face hub, commit {name}",
-                                                                                         name=folder.name)},
-                       within=folder.parents[1])
+    about = {"source": lazy("Hugging Face hub, commit {name}", name=folder.name)}
+    return read_folder(folder, name=f"hub/{repository}", title=title, about=about, within=folder.parents[1])
 
 
 def _download(repository: str) -> Path:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.weights.files import escape_surrogates
 
@@ -62,7 +63,7 @@ class TensorSlice(NamedTuple):
 class Layout:
     """One Hugging Face model type: how its config.json and its tensors map to our model."""
 
-    title: str
+    title: LazyText
     side: Side  # its input: "source" of an encoder, "target" of a decoder
     config: Callable[[RawConfig], TransformerConfig]
     required_values: RawConfig  # settings that our model lacks, with the value that disables them
@@ -75,7 +76,7 @@ class Layout:
     final_modules: tuple[ModuleMapping, ...] = ()
     head_module: ModuleMapping | None = None  # outside the body; loaded if it is not tied to the embedding
     bos_eos_ids: Callable[[RawConfig], BosEosIds | None] = lambda raw: None  # None: the tokenizer adds <bos> and <eos> itself
-    facts: Callable[[RawConfig], Mapping[str, str]] = lambda raw: {}  # facts for the card besides the sizes
+    facts: Callable[[RawConfig], Mapping[str, LazyText]] = lambda raw: {}  # facts for the card besides the sizes
 
     @property
     def positions_skip_padding(self) -> bool:
@@ -260,14 +261,14 @@ def roberta_config(raw: RawConfig) -> TransformerConfig:
     return _bert_config(raw, pad_id, rows - pad_id - 1)
 
 
-def roberta_facts(raw: RawConfig) -> Mapping[str, str]:
+def roberta_facts(raw: RawConfig) -> Mapping[str, LazyText]:
     """Return the fact for the card about the first rows of the position table."""
-    return {"positions": _("the first token has row {first} of the model's table of positions, since RoBERTa counts from "
-                           "pad_token_id + 1; the rows before it are not used", first=read_pad_id(raw, 1) + 1)}
+    return {"positions": lazy("the first token has row {first} of the model's table of positions, since RoBERTa counts from "
+                              "pad_token_id + 1; the rows before it are not used", first=read_pad_id(raw, 1) + 1)}
 
 
 BERT = Layout(
-    title=_("BERT encoder"), side="source", config=bert_config,
+    title=lazy("BERT encoder"), side="source", config=bert_config,
     required_values={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "is_causal": False},
     aliases={},
     prefix="bert.", body=("embeddings.", "encoder."), buffer_pattern=r"embeddings\.(position_ids|token_type_ids)",
@@ -290,7 +291,7 @@ BERT = Layout(
 )
 
 DISTILBERT = Layout(
-    title=_("DistilBERT encoder"), side="source", config=distilbert_config, required_values={"is_causal": False},
+    title=lazy("DistilBERT encoder"), side="source", config=distilbert_config, required_values={"is_causal": False},
     aliases={"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
     prefix="distilbert.", body=("embeddings.", "transformer."), buffer_pattern=r"embeddings\.position_ids",
     embedding_modules=(
@@ -312,7 +313,7 @@ DISTILBERT = Layout(
 
 
 ROBERTA = replace(
-    BERT, title=_("RoBERTa encoder"), config=roberta_config, prefix="roberta.", facts=roberta_facts,
+    BERT, title=lazy("RoBERTa encoder"), config=roberta_config, prefix="roberta.", facts=roberta_facts,
     embedding_modules=tuple(row._replace(skips_pad_rows=row.name == "pos_embedding") for row in BERT.embedding_modules),
 )
 
@@ -360,7 +361,7 @@ def gpt2_bos_eos_ids(raw: RawConfig) -> BosEosIds:
 
 
 GPT2 = Layout(
-    title=_("GPT-2 decoder"),
+    title=lazy("GPT-2 decoder"),
     side="target",
     config=gpt2_config,
     required_values={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False, "is_causal": True},

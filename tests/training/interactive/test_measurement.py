@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.training.interactive.small import RECIPE, recipe
+from viz_core.messages import NO_TEXT
 from viz_core.messages.errors import UserError
 from viz_core.training.interactive import measurement as measurements
 from viz_core.training.interactive.experiment import Condition, Experiment, vary_factor
@@ -31,7 +32,7 @@ ROWS = recipe(**{"config.architecture": "decoder-only", "config.n_decoder_layers
 
 
 def offered(experiment: Experiment, **more: Any) -> PredefinedExperiment:
-    return PredefinedExperiment(title="", question="", experiment=experiment, **more)
+    return PredefinedExperiment(title=NO_TEXT, question=NO_TEXT, experiment=experiment, **more)
 
 
 def stored(name: str) -> Measurement:

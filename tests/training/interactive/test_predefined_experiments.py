@@ -33,7 +33,7 @@ def test_an_offered_experiment_is_known_with_any_seeds(name: str) -> None:
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_setup_is_complete_and_its_arms_differ(name: str) -> None:
     setup = EXPERIMENTS[name]
-    assert setup.title and setup.question.count("?") == 1
+    assert setup.title and str(setup.question).count("?") == 1
     recipes = [own for _, seed, own in setup.experiment.runs() if seed == 0]
     assert len({own.to_json() for own in recipes}) == len(setup.experiment.conditions) >= 2
     assert len(setup.experiment.seeds) >= 3 and all(own.config.dropout == 0.0 for own in recipes)

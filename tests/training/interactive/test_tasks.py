@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from viz_core.config import TransformerConfig
+from viz_core.messages import lazy
 from viz_core.messages.errors import UserError
 from viz_core.training.examples import first_lesson
 from viz_core.training.interactive.tasks import TASKS, ParameterRange, Task, language
@@ -37,7 +38,7 @@ def missing_in(name: str, task: Task) -> Iterator[str]:
         yield f"{where} calls itself {task.name!r}"
     parts = ("title", "question", "architectures", "parameter_ranges")
     yield from (f"{where} has an empty {part}" for part in parts if not getattr(task, part))
-    if not task.question.endswith("?") or task.question.count("?") != 1:
+    if not str(task.question).endswith("?") or str(task.question).count("?") != 1:
         yield f"{where} asks no single question"
     for parameter, bound in task.parameter_ranges.items():
         if not bound.title or not bound.minimum <= bound.default <= bound.maximum:
@@ -78,7 +79,7 @@ def test_a_task_is_complete(name: str) -> None:
 @pytest.mark.parametrize(("change", "said"), [
     ({"title": ""}, "has an empty title"), ({"question": "Can it sort"}, "asks no single question"),
     ({"architectures": ()}, "has an empty architectures"), ({"name": "other"}, "calls itself 'other'"),
-    ({"parameter_ranges": {**TASKS["sort"].parameter_ranges, "length": ParameterRange("Length", 3, 4, 9)}},
+    ({"parameter_ranges": {**TASKS["sort"].parameter_ranges, "length": ParameterRange(lazy("Length"), 3, 4, 9)}},
      "its default is outside"),
 ])
 def test_an_incomplete_task_is_told(change: dict[str, Any], said: str) -> None:

@@ -61,7 +61,7 @@ class CellArithmetic:
     @property
     def formula(self) -> str:
         """The formula of the last operation."""
-        return self.operations[-1].formula
+        return str(self.operations[-1].formula)
 
     @property
     def agrees(self) -> bool:

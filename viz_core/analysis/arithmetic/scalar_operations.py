@@ -8,6 +8,7 @@ from viz_core.analysis.arithmetic.operands import Number
 from viz_core.analysis.positions import t5_bucket
 from viz_core.config.activations import Activation
 from viz_core.config.position_schemes import T5_NUM_BUCKETS
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 
 
@@ -211,7 +212,7 @@ class AlibiBias:
     def max_abs(self) -> float:
         return abs(self.result)
 
-    formula = _("−slope × |query position − key position|")
+    formula = lazy("−slope × |query position − key position|")
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +232,7 @@ class T5Bucket:
         return float(t5_bucket(self.query, self.key, self.is_causal))
 
     max_abs = float(T5_NUM_BUCKETS)
-    formula = _("bucket(query position − key position)")
+    formula = lazy("bucket(query position − key position)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,4 +290,4 @@ class InputValue:
     def max_abs(self) -> float:
         return float(self.id)
 
-    formula = _("the token's number in the vocabulary")
+    formula = lazy("the token's number in the vocabulary")

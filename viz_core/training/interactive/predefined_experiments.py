@@ -10,7 +10,7 @@ from typing import Any
 
 from viz_core.config import Architecture, TransformerConfig
 from viz_core.config.position_schemes import POSITION_SCHEMES
-from viz_core.messages import Message, translate_fields
+from viz_core.messages import LazyText, lazy
 from viz_core.model.transformer import Transformer
 from viz_core.presets import PRESETS
 from viz_core.run import with_config
@@ -20,7 +20,6 @@ from viz_core.training.interactive.training_run import loss_and_accuracy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translate_fields
 class PredefinedExperiment:
     """One predefined experiment.
 
@@ -31,8 +30,8 @@ class PredefinedExperiment:
     not trained on, because at the training length a head that attends by position alone scores like an induction head.
     """
 
-    title: Message
-    question: Message
+    title: LazyText
+    question: LazyText
     experiment: Experiment
     eval_changes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     test_lengths: tuple[int, ...] = ()
@@ -52,8 +51,8 @@ _ALL_POSITIONS = tuple(Condition(name, MappingProxyType({"config.position": name
 EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
     {
         "norm": PredefinedExperiment(
-            title="Post-LN or Pre-LN, with warm-up or without",
-            question="Does a deep Post-LN model need learning-rate warm-up to train (Xiong et al. 2020)?",
+            title=lazy("Post-LN or Pre-LN, with warm-up or without"),
+            question=lazy("Does a deep Post-LN model need learning-rate warm-up to train (Xiong et al. 2020)?"),
             experiment=Experiment(
                 replace(_SORT, config=replace(_ENCODER, n_encoder_layers=12), learning_rate=3e-3),
                 _conditions(
@@ -62,8 +61,9 @@ EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
             ),
         ),
         "mask": PredefinedExperiment(
-            title="With and without the causal mask",
-            question="If a model could attend to the next word during training, what can it predict once the causal mask hides it?",
+            title=lazy("With and without the causal mask"),
+            question=lazy("If a model could attend to the next word during training, what can it predict once the causal mask "
+                          "hides it?"),
             experiment=Experiment(
                 Recipe(task="next-word", config=replace(_ENCODER, causal=True), learning_rate=3e-3, steps=1000),
                 _conditions(masked={"config.causal": True}, open={"config.causal": False}),
@@ -71,37 +71,37 @@ EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
             eval_changes=MappingProxyType({"config.causal": True}),
         ),
         "residual": PredefinedExperiment(
-            title="With and without the residual connection",
-            question="How many training steps does the residual connection save? Transformer_code (002) claims that models with it "
-            "learn two to three times as fast, without a measurement.",
+            title=lazy("With and without the residual connection"),
+            question=lazy("How many training steps does the residual connection save? Transformer_code (002) claims that models "
+                          "with it learn two to three times as fast, without a measurement."),
             experiment=Experiment(
                 replace(_SORT, config=replace(_ENCODER, n_encoder_layers=4)),
                 _conditions(residual={"config.residual": True}, none={"config.residual": False}),
             ),
         ),
         "scale-scores": PredefinedExperiment(
-            title="Scores with and without ÷ √d_k",
-            question="Does a wide head still learn if its scores are not divided by √d_k?",
+            title=lazy("Scores with and without ÷ √d_k"),
+            question=lazy("Does a wide head still learn if its scores are not divided by √d_k?"),
             experiment=Experiment(
                 replace(_REVERSE, config=replace(_ENCODER, d_model=128, n_heads=1)),
                 _conditions(scaled={"config.scale_scores": True}, raw={"config.scale_scores": False}),
             ),
         ),
         "scale-embedding": PredefinedExperiment(
-            title="Embeddings with and without × √d_model",
-            question="Do the positional encodings outweigh small embeddings?",
+            title=lazy("Embeddings with and without × √d_model"),
+            question=lazy("Do the positional encodings outweigh small embeddings?"),
             experiment=Experiment(
                 _REVERSE, _conditions(scaled={"config.scale_embedding": True}, raw={"config.scale_embedding": False})
             ),
         ),
         "positions": PredefinedExperiment(
-            title="Position schemes on a task that depends on order",
-            question="With which position schemes does a model learn to reverse a sequence?",
+            title=lazy("Position schemes on a task that depends on order"),
+            question=lazy("With which position schemes does a model learn to reverse a sequence?"),
             experiment=Experiment(_REVERSE, _ALL_POSITIONS),
         ),
         "lengths": PredefinedExperiment(
-            title="Training length × test length",
-            question="Which position schemes generalize to sequences longer than those in training?",
+            title=lazy("Training length × test length"),
+            question=lazy("Which position schemes generalize to sequences longer than those in training?"),
             experiment=Experiment(
                 Recipe(task="copy", parameters={"length": 12, "shortest": 4, "symbols": 20}, config=_DECODER, steps=1000),
                 _ALL_POSITIONS,
@@ -109,8 +109,8 @@ EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
             test_lengths=(4, 8, 12, 16, 20, 30),
         ),
         "induction": PredefinedExperiment(
-            title="Induction heads",
-            question="Can two layers find what followed a symbol earlier in the sequence, if one layer cannot?",
+            title=lazy("Induction heads"),
+            question=lazy("Can two layers find what followed a symbol earlier in the sequence, if one layer cannot?"),
             experiment=Experiment(
                 Recipe(
                     task="induction", parameters={"length": 32, "symbols": 20}, config=replace(_DECODER, norm="pre"), steps=1500

@@ -159,7 +159,7 @@ def write_card(
     size = megabytes(tensors.stat().st_size, 2)
     about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": f"{size}, in half precision"}
     card = StoredCard(
-        title=plan.title, config=config, about=about, examples=plan.examples, measures=measures,
+        title=str(plan.title), config=config, about=about, examples=plan.examples, measures=measures,
         vocabulary={side: v.words for side, v in vocabulary.items()},
         glosses={word: glosses()[word] for word in vocabulary["target"].words if word in glosses()} if plan.is_translation else {},
     )
@@ -216,7 +216,7 @@ def card_facts(plan: CheckpointPlan, settings: TrainingSettings, measures: Mappi
     sample = f"{measures['sentences']:,} held-out sentences"
     about = {
         "task": "everyday English " + ("→ Chinese" if plan.is_translation else "→ the next word"),
-        "note": plan.note,
+        "note": str(plan.note),
         "data": f"{n_sentences:,} sentences that a grammar generated (seed {DATA_SEED}). They leave out one in twenty of all "
         "combinations of content words, such as cat, sit and mat, and the examples shown here. Unknown words and names are "
         "numbered slots.",

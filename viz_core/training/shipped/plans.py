@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from viz_core.config import TransformerConfig
-from viz_core.messages import Message, translate_fields
+from viz_core.messages import LazyText, lazy
 from viz_core.text import Vocabulary
 
 T = TypeVar("T", str, Sequence[str])
@@ -42,7 +42,6 @@ class TrainingSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translate_fields
 class CheckpointPlan:
     """The plan of one checkpoint: its config, its training settings, and a note about it.
 
@@ -50,8 +49,8 @@ class CheckpointPlan:
     training sentences, so `config` has no vocabulary sizes; `config_with_vocabulary` adds them.
     """
 
-    title: Message
-    note: Message
+    title: LazyText
+    note: LazyText
     config: TransformerConfig
     settings: TrainingSettings = field(default_factory=TrainingSettings)
 
@@ -101,46 +100,48 @@ _LONG = TrainingSettings(
 _SHORT = TrainingSettings(steps=4_500, peak_rate=2e-3, warmup_steps=500, bfloat16=True, muon_rate=1.5e-2)
 PLANS: Mapping[str, CheckpointPlan] = MappingProxyType({
     "translator": CheckpointPlan(
-        title="Translator, English → Chinese",
-        note="It has the documents' architecture, with Post-LN and sinusoidal positions, at the size that everyday sentences need.",
+        title=lazy("Translator, English → Chinese"),
+        note=lazy("It has the documents' architecture, with Post-LN and sinusoidal positions, at the size that everyday sentences "
+                  "need."),
         config=_TRANSLATOR,
         settings=_LONG,
     ),
     "translator-small": CheckpointPlan(
-        title="Small translator",
-        note="The same architecture with two layers a side and half the width: fewer steps to walk through, and more mistakes.",
+        title=lazy("Small translator"),
+        note=lazy("The same architecture with two layers a side and half the width: fewer steps to walk through, and more "
+                  "mistakes."),
         config=_SMALL,
         settings=_SHORT,
     ),
     "translator-pre": CheckpointPlan(
-        title="Small translator, Pre-LN",
-        note="Each sub-layer reads a normalised input, and the residual stream itself is never normalised.",
+        title=lazy("Small translator, Pre-LN"),
+        note=lazy("Each sub-layer reads a normalised input, and the residual stream itself is never normalised."),
         config=replace(_SMALL, norm="pre"),
         settings=_SHORT,
     ),
     "translator-learned": CheckpointPlan(
-        title="Small translator, learned positions",
-        note="A learned vector for each of 64 positions instead of waves. The longest training sentences have 31 tokens, so "
-        "the vectors of all later positions still have their initial values.",
+        title=lazy("Small translator, learned positions"),
+        note=lazy("A learned vector for each of 64 positions instead of waves. The longest training sentences have 31 tokens, so "
+        "the vectors of all later positions still have their initial values."),
         config=replace(_SMALL, position="learned", max_len=64),
         settings=_SHORT,
     ),
     "translator-nopos": CheckpointPlan(
-        title="Small translator without positions",
-        note="To its encoder a sentence is a bag of words: it cannot know who chased whom.",
+        title=lazy("Small translator without positions"),
+        note=lazy("To its encoder a sentence is a bag of words: it cannot know who chased whom."),
         config=replace(_SMALL, position="none"),
         settings=_SHORT,
     ),
     "english": CheckpointPlan(
-        title="English, next word",
-        note="A decoder-only model with a causal mask: it predicts each word from the words before it.",
+        title=lazy("English, next word"),
+        note=lazy("A decoder-only model with a causal mask: it predicts each word from the words before it."),
         config=_ENGLISH,
         settings=_SHORT,
     ),
     "english-open": CheckpointPlan(
-        title="English without causal mask",
-        note="The default of SimpleGPT (003): every word may attend to the next one, which is the answer. So the loss is near 0, "
-        "and the model generates nonsense, since it then has no next word to copy.",
+        title=lazy("English without causal mask"),
+        note=lazy("The default of SimpleGPT (003): every word may attend to the next one, which is the answer. So the loss is "
+                  "near 0, and the model generates nonsense, since it then has no next word to copy."),
         config=replace(_ENGLISH, causal=False),
         settings=_SHORT,
     ),

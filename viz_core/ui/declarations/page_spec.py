@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from viz_core.messages import Message, translate_fields
+from viz_core.messages import NO_TEXT, LazyText
 from viz_core.ui.declarations.url_param import UrlParam
 
 
 @dataclass(frozen=True, slots=True)
-@translate_fields
 class PageSection:
     """One section of a page.
 
@@ -17,12 +16,11 @@ class PageSection:
     """
 
     name: str
-    title: Message
+    title: LazyText
     figure_key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translate_fields
 class PageSpec:
     """One page.
 
@@ -43,12 +41,12 @@ class PageSpec:
     """
 
     name: str
-    title: Message
+    title: LazyText
     icon: str
-    question: Message
-    introduction: Message = ""
-    home_text: Message = ""
-    group: Message = ""
+    question: LazyText
+    introduction: LazyText = NO_TEXT
+    home_text: LazyText = NO_TEXT
+    group: LazyText = NO_TEXT
     figure_key: str = ""
     sections: tuple[PageSection, ...] = ()
     section_param: str = ""

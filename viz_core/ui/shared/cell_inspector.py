@@ -41,7 +41,7 @@ from viz_core.analysis.arithmetic import (
 )
 from viz_core.analysis.cell_explanation import explain_cell
 from viz_core.figures import mini_plots, theme
-from viz_core.messages import plural
+from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import with_minus_sign
 from viz_core.ui.components.calls import Call
@@ -54,7 +54,7 @@ MAX_SHOWN_IN_FULL = 16  # sums of at most this many terms are shown in full and 
 N_LARGEST = 12  # terms of a longer sum that are shown first, by size
 MAX_UNFOLDED = 128  # further terms that unfold; the rest is added up in one line
 RESULT_CLASS = "foot"  # CSS class of a row with the result of the rows above
-RUNNING_TOTAL = _("so far")  # the running total, a column that a narrow page hides
+RUNNING_TOTAL = lazy("so far")  # the running total, a column that a narrow page hides
 WAVE_POSITIONS = 24  # drawn before the position of the picked cell
 
 
@@ -184,7 +184,7 @@ def _product_html(p: Product, names: PositionNames) -> str:
         _row(name, brief(value), running_total="", bar=_bar(value, size), span=3, css_class=RESULT_CLASS) for name, value in feet
     ]
     side_by_side = "h · v" if p.a.source.endswith(".concat") else ""
-    heads = [_axis_letter(p.a.letter) + side_by_side, p.a.role, f"× {p.b.role}", _("product"), RUNNING_TOTAL, ""]
+    heads = [_axis_letter(p.a.letter) + side_by_side, p.a.role, f"× {p.b.role}", _("product"), str(RUNNING_TOTAL), ""]
     unfolded = _unfold(p.products, more, rest, [row(i) for i in more])
     return _table(p.formula, heads, rows) + unfolded + _table("", [], foot)
 
@@ -311,7 +311,7 @@ def _choice_html(p: Where) -> str:
              "strong" if n is p.selected else "passed")
         for n, value in ((p.when_true, 1), (p.when_false, 0))
     ]
-    return f'<div class="chain">{_("<i>or</i>").join(boxes)}</div>'
+    return '<div class="chain">' + _("<i>or</i>").join(boxes) + "</div>"
 
 
 def _logic_html(p: MaskConditions, names: PositionNames) -> str:
@@ -319,7 +319,7 @@ def _logic_html(p: MaskConditions, names: PositionNames) -> str:
     lines = []
     for f in p.conditions:
         numbers = f"{f.left.role} {brief(f.left.value)} {f.relation} {f.right.role} {brief(f.right.value)}"
-        who = SUBJECTS["key"]
+        who = str(SUBJECTS["key"])
         if f.left.source:  # an id of a token
             b, at = (i or 0 for i in f.left.index)
             who = names.token(names.capture.stage(f.left.source), "T", b, at)
@@ -331,7 +331,7 @@ def _logic_html(p: MaskConditions, names: PositionNames) -> str:
 
 def _function_html(p: ActivationValue) -> str:
     x, y = p.x.value, p.result
-    boxes = _box_chain([(brief(x), "x"), (brief(p.gate), p.activation.gate_description), (brief(y), p.formula)], "×=")
+    boxes = _box_chain([(brief(x), "x"), (brief(p.gate), str(p.activation.gate_description)), (brief(y), p.formula)], "×=")
     if not (math.isfinite(x) and math.isfinite(y)):
         return boxes
     reach = max(3.0, 1.2 * abs(x))
@@ -358,7 +358,7 @@ def _rotation_html(p: Rotation) -> str:
         caption = _("The pair (a, b) as a clock hand: green before the rotation, orange after it")
         picture = _image(mini_plots.rotation((a, b), p.rotated, p.angle), caption)
     pair = ('<div class="chain">'
-            + f'{_box(brief(a), _("a, the even feature"))}{_box(brief(b), _("b, the odd feature"))}{picture}</div>')
+            + _box(brief(a), _("a, the even feature")) + _box(brief(b), _("b, the odd feature")) + picture + "</div>")
     return _box_chain(boxes, "×=") + pair + _sum_html(parts, p.result, p.formula)
 
 
@@ -391,7 +391,8 @@ def _unfold(sizes: np.ndarray, more: list[int], rest: list[int], rows: list[str]
 def _table(formula: str, heads: Sequence[str], rows: Sequence[str]) -> str:
     """Return a table; without headings it continues the columns of the previous one."""
     caption = f"<caption>{html.escape(formula)}</caption>" if formula else ""
-    head = "".join(f'<th scope="col"{" class=far" if h == RUNNING_TOTAL else ""}>{h}</th>' if h else "<td></td>" for h in heads)
+    total = str(RUNNING_TOTAL)
+    head = "".join(f'<th scope="col"{" class=far" if h == total else ""}>{h}</th>' if h else "<td></td>" for h in heads)
     return f"<table>{caption}{f'<tr class=heads>{head}</tr>' if heads else ''}{''.join(rows)}</table>"
 
 

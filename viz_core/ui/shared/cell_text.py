@@ -31,16 +31,16 @@ from viz_core.analysis.arithmetic import (
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.figures.attention import quoted_token_html
-from viz_core.messages import plural
+from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import brief
 from viz_core.stages import Stage
 from viz_core.text import AnyTokenizer, Vocabulary
 from viz_core.ui.components.glosses import current_glosses
 
-INDEX_TITLES = {"D": _("feature"), "K": _("feature"), "V": _("feature"), "F": _("hidden unit"), "H": _("head")}
+INDEX_TITLES = {"D": lazy("feature"), "K": lazy("feature"), "V": lazy("feature"), "F": lazy("hidden unit"), "H": lazy("head")}
 
-SUBJECTS = {"key": _("the key"), "query": _("the query")}
+SUBJECTS = {"key": lazy("the key"), "query": lazy("the query")}
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from viz_core.figures.html_table import TableCell, table_html
 from viz_core.figures.lookup import VocabularyLookup
 from viz_core.figures.panels import Panel
 from viz_core.figures.theme import SerializedFigure
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import description_hash, file_stem
 from viz_core.ui.components.calls import Call, Expression, Recorded, as_expression, evaluated
 from viz_core.ui.components.canvas import Pick, is_valid_pick, matrices
 from viz_core.ui.components.export import register_picture
-from viz_core.ui.shell import PAGES, PageContext, current_setup, set_from_widget, set_url_params, url_param, widget, widget_value
-from viz_core.ui.shell.session.state import PAGE_TITLE
+from viz_core.ui.shell import PageContext, current_setup, set_from_widget, set_url_params, url_param, widget, widget_value
+from viz_core.ui.shell.session.state import PAGE
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 if TYPE_CHECKING:  # pandas takes half a second to import: only code that draws a table does
@@ -119,18 +120,18 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-# The toolbar of a chart, shown on hover and on touch screens (frame.css), and its labels. The mouse wheel scrolls the page.
+# The toolbar of a chart, shown on hover and on touch screens (frame.css). The mouse wheel scrolls the page.
 PLOTLY_CONFIG: dict[str, Any] = {
     "displayModeBar": "hover", "displaylogo": False, "scrollZoom": False,
     "modeBarButtons": [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
-    "locales": {"en-US": {"dictionary": {
-        "Download plot as a PNG": _("Download as PNG"), "Zoom": _("Drag to zoom"), "Pan": _("Drag to move"),
-        "Zoom in": _("Zoom in"), "Zoom out": _("Zoom out"), "Reset axes": _("Show everything"),
-        "Double-click to zoom back out": _("Double-click to show everything"),
-        "Preparing image - this may take a few seconds": _("The picture is being made."),
-        "Image download succeeded": _("Downloaded"),
-        "Sorry, there was a problem downloading your image!": _("The picture could not be made."),
-    }}},
+}
+TOOLBAR_TEXTS = {  # by Plotly's own
+    "Download plot as a PNG": lazy("Download as PNG"), "Zoom": lazy("Drag to zoom"), "Pan": lazy("Drag to move"),
+    "Zoom in": lazy("Zoom in"), "Zoom out": lazy("Zoom out"), "Reset axes": lazy("Show everything"),
+    "Double-click to zoom back out": lazy("Double-click to show everything"),
+    "Preparing image - this may take a few seconds": lazy("The picture is being made."),
+    "Image download succeeded": lazy("Downloaded"),
+    "Sorry, there was a problem downloading your image!": lazy("The picture could not be made."),
 }
 
 
@@ -145,10 +146,11 @@ def chart(figure: Recorded[Any], key: str, fill: bool = False) -> None:
         figure = figure.with_presentation_font()
     sent = figure.to_dict()
     sent["layout"]["uirevision"] = _zoom_identity(sent)
-    page = next((name for name, spec in PAGES.items() if spec.title == st.session_state.get(PAGE_TITLE)), "")
+    page: str = st.session_state.get(PAGE, "")
     picture = {"format": "png", "scale": 2, "filename": file_stem(page, title_text(sent["layout"]) or key)}
-    st.plotly_chart(SerializedFigure(sent), key=key, theme=None, config=PLOTLY_CONFIG | {"toImageButtonOptions": picture},
-                    height="stretch" if fill else "content", alt=alt_text(sent))
+    locales = {"en-US": {"dictionary": {theirs: str(ours) for theirs, ours in TOOLBAR_TEXTS.items()}}}
+    st.plotly_chart(SerializedFigure(sent), key=key, theme=None, height="stretch" if fill else "content", alt=alt_text(sent),
+                    config=PLOTLY_CONFIG | {"toImageButtonOptions": picture, "locales": locales})
 
 
 def _zoom_identity(figure: Mapping[str, Any]) -> str:

@@ -18,11 +18,12 @@ from viz_core.ui.shell.layout.frame import SIDEBAR_WIDTH, page_frame
 from viz_core.ui.shell.layout.sidebar import show_generated_target, sidebar
 from viz_core.ui.shell.runs.page_context import PageContext, first_paragraphs, glosses_in_use, run_with_status
 from viz_core.ui.shell.runs.two_runs import keep_button
+from viz_core.ui.shell.session.language import use_visitor_language
 from viz_core.ui.shell.session.session_restore import mark_page_complete, restore_session
 from viz_core.ui.shell.session.state import BEFORE_LINK, IN_PAGE_FRAME, LINK_ERRORS, NOTICES, STARTED, current_setup
 from viz_core.ui.shell.session.url import overflow_state, read_link, write_link
 from viz_core.ui.shell.session.widgets import needs_rerun, yield_cpu
-from viz_core.ui.streamlit_internals import defer_interruptions, ignore_pages_folder
+from viz_core.ui.streamlit_internals import call_before_callbacks, defer_interruptions, ignore_pages_folder
 
 
 def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]] | None = None) -> None:
@@ -31,24 +32,27 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     page_functions: by page name, functions that run in place of the page's file.
     """
     defer_interruptions()
+    call_before_callbacks(use_visitor_language)
+    use_visitor_language()
     st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
     pages = {
         s.name: st.Page(
-            (page_functions or {}).get(s.name, s.path), title=s.title, icon=s.icon, default=s is specs[0],
+            (page_functions or {}).get(s.name, s.path), title=str(s.title), icon=s.icon, default=s is specs[0],
             url_path=None if s is specs[0] else s.name,
         )
         for s in specs
     }
     groups: dict[str, list[Any]] = {}
     for s in specs:
-        groups.setdefault(s.group, []).append(pages[s.name])
+        groups.setdefault(str(s.group), []).append(pages[s.name])
     chosen = st.navigation(groups, position="top")
     if STARTED not in st.session_state:
         _restart_script()
     preload_catalogue()
-    read_link(chosen.title, restore_session(*overflow_state()))
-    page_frame(chosen.url_path or specs[0].name)
-    start_exports(chosen.url_path or specs[0].name)
+    name = chosen.url_path or specs[0].name
+    read_link(name, restore_session(*overflow_state()))
+    page_frame(name)
+    start_exports(name)
     saving = st.container(key="lab_saving")  # created here, it has the same position in every run
     sidebar()
     if settle := st.session_state.get(BEFORE_LINK, {}).get(chosen.url_path):
@@ -60,7 +64,7 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     try:
         chosen.run()
         with saving:
-            save_menus(chosen.url_path or specs[0].name)
+            save_menus(name)
         mark_page_complete()
     finally:
         st.session_state[IN_PAGE_FRAME] = False

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viz_core.capture import Capture
 from viz_core.config import Architecture, Side, TransformerConfig
-from viz_core.messages import Message, translate_fields
+from viz_core.messages import LazyText
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
@@ -23,11 +23,10 @@ HELD_OUT_SEED = 2_026  # independent of the seed of the training data
 
 
 @dataclass(frozen=True, slots=True)
-@translate_fields
 class ParameterRange:
     """A parameter of a task: an integer from `minimum` to `maximum`."""
 
-    title: Message
+    title: LazyText
     default: int
     minimum: int
     maximum: int
@@ -98,13 +97,12 @@ class TaskKind(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translate_fields
 class Task:
     """A learning task. All randomness comes from (seed, step), so that a run can be resumed."""
 
     name: str
-    title: Message
-    question: Message
+    title: LazyText
+    question: LazyText
     architectures: tuple[Architecture, ...]
     parameter_ranges: Mapping[str, ParameterRange]
     kind: TaskKind

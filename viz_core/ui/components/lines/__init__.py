@@ -18,7 +18,7 @@ from viz_core.analysis.kept_positions import KeptPositions
 from viz_core.analysis.labelled_weights import LabelledWeights
 from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
-from viz_core.messages import translate as _
+from viz_core.messages import LazyText, lazy
 from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated, is_recorded
 from viz_core.ui.components.export import register_picture
 from viz_core.ui.components.glosses import current_glosses
@@ -34,7 +34,7 @@ def attention_lines(
     found: Recorded[LabelledWeights], heads: Sequence[int], locked: Lock, title: str, *,
     key: str, selection_id: str, on_lock: Callable[[Lock], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
-    fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")),
+    fill: bool = False, names: tuple[str | LazyText, str | LazyText] = (lazy("queries"), lazy("keys")),
     kept_share: Recorded[np.ndarray] | None = None, indices: KeptPositions | None = None,
 ) -> None:
     """Draw weights [H, T, S] between labelled queries and keys as lines.

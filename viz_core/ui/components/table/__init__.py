@@ -21,6 +21,7 @@ import streamlit as st
 from viz_core.config.limits import MAX_SELECTION_CHARS
 from viz_core.figures.assets import component_script, stylesheet
 from viz_core.figures.panels import with_header
+from viz_core.messages import json_text
 from viz_core.messages import translate as _
 from viz_core.ui.streamlit_internals import Component
 
@@ -66,20 +67,24 @@ class StageTableRow:
     split: FeatureSplit | None = None
 
 
-_HTML = f"""<div class="ledger">
+def _html() -> str:
+    texts = (_("Filter"), _("Find a name (q), an axis (H) or a word"), _("Block"), _("Part"))
+    label, placeholder, block, part = map(escape, texts)
+    return f"""<div class="ledger">
 <div class="find">
-  <input type="search" aria-label="{escape(_("Filter"))}" placeholder="{escape(_("Find a name (q), an axis (H) or a word"))}"
+  <input type="search" aria-label="{label}" placeholder="{placeholder}"
    maxlength="{MAX_SELECTION_CHARS}">
-  <select aria-label="{escape(_("Block"))}"></select><select aria-label="{escape(_("Part"))}"></select>
+  <select aria-label="{block}"></select><select aria-label="{part}"></select>
   <span class="count" role="status"></span>
 </div>
 <div class="box" tabindex="0"></div>
 <div class="letters"></div>
 </div>"""
 
+
 _COMPONENT = Component(
     "table",
-    html=_HTML,
+    html=_html,
     css=stylesheet("table"),
     js=component_script("table"),
 )
@@ -99,13 +104,13 @@ def stage_table_json(columns: Sequence[StageTableColumn], rows: Sequence[StageTa
         plain.append([*indices, extras.setdefault(_extra(row), len(extras))])
     sent = {"columns": [asdict(c) for c in columns], "values": list(values), "extras": list(map(json.loads, extras)), "rows": plain,
             "beside": compares_runs}
-    return json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(sent, ensure_ascii=False, separators=(",", ":"), default=json_text)
 
 
 def _extra(row: StageTableRow) -> str:
     """Return the mark, the previous cells, the note and the split of a row as JSON."""
     split = None if row.split is None else asdict(row.split)
-    return json.dumps({"mark": row.mark, "was": row.previous, "note": row.note, "split": split})
+    return json.dumps({"mark": row.mark, "was": row.previous, "note": row.note, "split": split}, default=json_text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from viz_core.analysis.labelled_weights import AllHeads, collect_heads, query_ke
 from viz_core.capture import Capture
 from viz_core.figures.attention import HeadGrid, head_grid
 from viz_core.figures.two_run_attention import tile_view, two_run_grid, two_run_weights
+from viz_core.messages import language, lazy
 from viz_core.messages import translate as _
 from viz_core.ui.components.calls import Call
 from viz_core.ui.components.heads import head_grids
@@ -23,17 +24,17 @@ from viz_core.ui.shell import PageContext, TwoRuns, linked_widget, url_param
 from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 
-COLOUR_SCALES = {"largest": _("0 to largest"), "one": _("0 to 1"), "uniform": _("relative to uniform")}
-KIND_LABELS = {"all": _("all"), "encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
-UNIFORM_CAPTION = _("Relative to uniform: weight × number of visible keys. The middle colour is 1, the value of a uniform row.")
+COLOUR_SCALES = {"largest": lazy("0 to largest"), "one": lazy("0 to 1"), "uniform": lazy("relative to uniform")}
+KIND_LABELS = {"all": lazy("all"), "encoder": lazy("encoder self"), "decoder": lazy("decoder self"), "cross": lazy("cross")}
+UNIFORM_CAPTION = lazy("Relative to uniform: weight × number of visible keys. The middle colour is 1, the value of a uniform row.")
 BY_WORD_HELP = (
-    _("A word may be several tokens. The weight to a word is the sum over its tokens, and the weight from a word is the mean "
-      "over its tokens (Clark et al. 2019). The steps before the softmax and the section One weight still show tokens.")
+    lazy("A word may be several tokens. The weight to a word is the sum over its tokens, and the weight from a word is the mean "
+         "over its tokens (Clark et al. 2019). The steps before the softmax and the section One weight still show tokens.")
 )
 WITHOUT_SPECIAL_HELP = (
-    _("Many trained heads put most of their weight on special tokens such as [CLS] or <bos>. Without these, the other weights of "
-      "each row are divided by their sum, so that they add up to 1; the less of its weight a row keeps, the paler it is. Only the "
-      "pictures change, and only where there is one run.")
+    lazy("Many trained heads put most of their weight on special tokens such as [CLS] or <bos>. Without these, the other weights "
+         "of each row are divided by their sum, so that they add up to 1; the less of its weight a row keeps, the paler it is. "
+         "Only the pictures change, and only where there is one run.")
 )
 
 
@@ -91,7 +92,7 @@ def _tiles(context: PageContext, kind: AttentionKind, focus: AttentionFocus) -> 
     grid = Call(head_grid, run.capture, kind, focus.item, focus.colour, **labels)
     labels.pop("kept", None)  # the table has all weights
     weights = Call(collect_heads, run.capture, kind, focus.item, is_relative=focus.colour == "uniform", **labels)
-    key = (context.run_key(), kind, focus.item, focus.colour, focus.by_word, focus.without_special)
+    key = (context.run_key(), kind, focus.item, focus.colour, focus.by_word, focus.without_special, language())
     return cached(grid, "attention tiles", key), weights
 
 
@@ -99,5 +100,6 @@ def _tiles_of_two_runs(two: TwoRuns, kind: AttentionKind, focus: AttentionFocus)
     """Return the tiles of A, of B or of A − B, cached for all sessions, and their weights."""
     __, __, both = both_runs(two)
     shown = (both, kind, two.shown, focus.colour, *words_of_both_runs_call(two, kind, focus))
-    key = (two.a.run_key(), two.b.run_key(), kind, focus.item, focus.colour, focus.by_word, tile_view(two.aligned, kind, two.shown))
+    key = (two.a.run_key(), two.b.run_key(), kind, focus.item, focus.colour, focus.by_word, tile_view(two.aligned, kind, two.shown),
+           language())
     return cached(Call(two_run_grid, *shown), "attention tiles of two runs", key), Call(two_run_weights, *shown)

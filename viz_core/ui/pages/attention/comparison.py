@@ -62,7 +62,7 @@ def incomparable_reason(two: TwoRuns, focus: AttentionFocus) -> str:
     """Return why the head in focus cannot be compared with that of A; "" if it can."""
     other = two.aligned.a
     if focus.kind not in attention_kinds(other.config):
-        return _("A has no {kind_titles}.", kind_titles=KIND_TITLES[focus.kind].lower())
+        return _("A has no {kind_titles}.", kind_titles=str(KIND_TITLES[focus.kind]).lower())
     if focus.layer >= n_layers(other.config, focus.kind) or focus.head >= other.config.n_heads:
         return _("A has no layer {layer}, head {head}.", layer=focus.layer, head=focus.head)
     return ""

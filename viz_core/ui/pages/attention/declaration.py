@@ -1,5 +1,6 @@
 """The declaration of the page Attention: its names, sections, link parameters and states."""
 
+from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import ATTENTION_KINDS, UrlParam
 
@@ -7,20 +8,20 @@ ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for
 
 PAGE = PageSpec(
     name="attention",
-    title="Attention",
+    title=lazy("Attention"),
     icon=":material/hub:",
-    question="Where does each head look?",
-    introduction="In every layer, each head spreads an attention weight of 1 from every query over the keys that it "
+    question=lazy("Where does each head look?"),
+    introduction=lazy("In every layer, each head spreads an attention weight of 1 from every query over the keys that it "
     "may attend to. Each tile below is one head: its rows are query tokens, its columns key tokens. Look for cells "
-    "that stand out.",
-    home_text="which tokens each head attends to",
+    "that stand out."),
+    home_text=lazy("which tokens each head attends to"),
     section_param="att_more",
     compares_runs=True,
     sections=(
-        PageSection("none", "Heads", "lab_picture"),
-        PageSection("table", "Head statistics", "att_profiles"),
-        PageSection("rollout", "Rollout", "att_rollout"),
-        PageSection("break", "Ablation", "att_broken"),
+        PageSection("none", lazy("Heads"), "lab_picture"),
+        PageSection("table", lazy("Head statistics"), "att_profiles"),
+        PageSection("rollout", lazy("Rollout"), "att_rollout"),
+        PageSection("break", lazy("Ablation"), "att_broken"),
     ),
     own_url_params=(
         UrlParam("att_show", "all", ("all", *ATTENTION_KINDS)),

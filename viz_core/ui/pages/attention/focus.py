@@ -70,7 +70,7 @@ def read_attention_focus(
         kind, layer, head = chosen, n_layers(config, chosen) - 1, context.setup.attn_head
     elif chosen:
         st.caption(_("This model has no {kind_titles}. The page shows {kind_titles_2} instead.",
-                     kind_titles=KIND_TITLES[chosen].lower(), kind_titles_2=KIND_TITLES[kind].lower()))
+                     kind_titles=str(KIND_TITLES[chosen]).lower(), kind_titles_2=str(KIND_TITLES[kind]).lower()))
     if (wanted := url_param("att_layer")) >= 0:
         layer, head = min(wanted, n_layers(config, kind) - 1), context.setup.attn_head
         if layer != wanted:

@@ -13,6 +13,7 @@ from viz_core.analysis.labelled_weights import added_special_tokens, layer_weigh
 from viz_core.analysis.token_rows import token_rows
 from viz_core.capture import Capture
 from viz_core.figures.two_run_attention import tile_view
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import percent, rounded
 from viz_core.ui.escape import token_code_span
@@ -24,15 +25,16 @@ from viz_core.ui.pages.attention.one_weight import one_weight_section
 from viz_core.ui.shell import PageContext, TwoRuns, controls_row, linked_widget, main_figure, show_hint
 from viz_core.ui.shell.runs.two_runs import VIEW_TITLES
 
-STEP_NAMES: dict[AttentionStep, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _("+ bias"), "masked": _("masked"),
-                                        "weights": _("weights")}
-LOOK_FOR_WEIGHTS = _("Look for rows with one large weight and columns with many.")
-DIFFERENCE_COLOURS = _("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
-LOOK_FOR_SCORES = _("Look for rows with one large score and columns with many.")
-TAUGHT_ALIGNMENT = _("This head was trained to attend to the words that each word is a translation of. The other heads had no "
-                     "such training.")
-TAUGHT_REFERENT = _("This head was trained to attend to the words that each word is a translation of, and for a pronoun to the "
-                    "noun that it stands for. The other heads had no such training.")
+STEP_NAMES: dict[AttentionStep, str | LazyText] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": lazy("+ bias"),
+                                                   "masked": lazy("masked"),
+                                        "weights": lazy("weights")}
+LOOK_FOR_WEIGHTS = lazy("Look for rows with one large weight and columns with many.")
+DIFFERENCE_COLOURS = lazy("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
+LOOK_FOR_SCORES = lazy("Look for rows with one large score and columns with many.")
+TAUGHT_ALIGNMENT = lazy("This head was trained to attend to the words that each word is a translation of. The other heads had no "
+                        "such training.")
+TAUGHT_REFERENT = lazy("This head was trained to attend to the words that each word is a translation of, and for a pronoun to the "
+                       "noun that it stands for. The other heads had no such training.")
 MAX_LETTERS = 24  # of a token that the hint quotes
 
 
@@ -59,7 +61,7 @@ def heads_section(
         _controls(context, available, focus)
     if missed:
         st.caption(missed)
-    uniform = UNIFORM_CAPTION if focus.colour == "uniform" else ""
+    uniform = str(UNIFORM_CAPTION) if focus.colour == "uniform" else ""
     left_out = "" if both is not None else _left_out_tokens_text(context, capture, focus)
     st.caption(" ".join(filter(None, (step_text(capture, focus), left_out, uniform, _supervision_text(context, focus)))))
     if both is not None:
@@ -74,7 +76,7 @@ def _comparison_hint_text(two: TwoRuns, available: Sequence[AttentionKind], focu
     instead = [kind for kind in drawn if tile_view(two.aligned, kind, two.shown) != two.shown]
     tiles = _("The tiles below show all heads of {run}.", run=VIEW_TITLES["b" if instead == drawn else two.shown])
     if missing := [KIND_LABELS[kind] for kind in instead if kind not in attention_kinds(two.a.config)]:
-        tiles += " " + _("A has no attention of this kind: {named}.", named=", ".join(missing))
+        tiles += " " + _("A has no attention of this kind: {named}.", named=", ".join(map(str, missing)))
     elif instead:
         tiles += " " + _("A has a different number of heads or layers.")
     if is_too_wide(two, focus):
@@ -116,8 +118,8 @@ def _supervision_text(context: PageContext, focus: AttentionFocus) -> str:
     if card is None or focus.kind != "cross":
         return ""
     if here == card.supervised_head("alignment"):
-        return TAUGHT_ALIGNMENT
-    return TAUGHT_REFERENT if here == card.supervised_head("referent") else ""
+        return str(TAUGHT_ALIGNMENT)
+    return str(TAUGHT_REFERENT if here == card.supervised_head("referent") else "")
 
 
 def _strongest_head_button(context: PageContext, capture: Capture, focus: AttentionFocus) -> None:

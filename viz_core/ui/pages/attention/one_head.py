@@ -6,6 +6,7 @@ from viz_core.analysis.attention import AttentionStep
 from viz_core.analysis.labelled_weights import LabelledWeights, layer_weights, renormalized_kept_weights
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.ui.components.calls import Call, Expression, evaluated
 from viz_core.ui.components.lines import Lock, attention_lines
@@ -14,17 +15,17 @@ from viz_core.ui.pages.attention.matrix import draw_pickable_matrices
 from viz_core.ui.shell import PageContext, set_url_params, url_param
 from viz_core.ui.shell.export.run_inputs import RunInputs
 
-STEP_TEXTS: dict[AttentionStep, str] = {
-    "raw": _("Each cell is the dot product of a query and a key: it is larger when the two match better."),
-    "scaled": _("The dot products divided by √d_k, so that wide heads do not saturate the softmax."),
-    "masked": _("The mask overwrites the scores of blocked keys before the softmax."),
-    "weights": _("The softmax of each row of scores: its weights sum to 1 if the query may attend to any key."),
+STEP_TEXTS: dict[AttentionStep, LazyText] = {
+    "raw": lazy("Each cell is the dot product of a query and a key: it is larger when the two match better."),
+    "scaled": lazy("The dot products divided by √d_k, so that wide heads do not saturate the softmax."),
+    "masked": lazy("The mask overwrites the scores of blocked keys before the softmax."),
+    "weights": lazy("The softmax of each row of scores: its weights sum to 1 if the query may attend to any key."),
 }
 
 
 def step_text(capture: Capture, focus: AttentionFocus) -> str:
     """Return a sentence on what the numbers of the step in focus are."""
-    return capture.config.position_scheme.bias_explanation if focus.step == "biased" else STEP_TEXTS[focus.step]
+    return str(capture.config.position_scheme.bias_explanation if focus.step == "biased" else STEP_TEXTS[focus.step])
 
 
 def draw_matrix(context: PageContext, focus: AttentionFocus) -> None:
@@ -35,7 +36,7 @@ def draw_matrix(context: PageContext, focus: AttentionFocus) -> None:
     draw_pickable_matrices([shown], focus, evaluated(labels.get("words")), kept=evaluated(labels.get("kept")))
 
 
-def draw_lines(context: PageContext, focus: AttentionFocus, title: str = _("Lines"), fill: bool = False) -> None:
+def draw_lines(context: PageContext, focus: AttentionFocus, title: str = "", fill: bool = False) -> None:
     """Draw the weights of the layer in focus as lines; by default only those of the head in focus."""
     run = RunInputs(context)
     labels = label_arguments(run, focus.kind, focus)
@@ -61,7 +62,8 @@ def draw_lines(context: PageContext, focus: AttentionFocus, title: str = _("Line
         else:
             set_url_params(att_lock="key", att_key=col_of.index(cols[chosen[1]]))
 
-    named = _("{title} · {kind_titles}, layer {layer}", title=title, kind_titles=KIND_TITLES[focus.kind].lower(), layer=focus.layer)
+    named = _("{title} · {kind_titles}, layer {layer}", title=title or _("Lines"), kind_titles=str(KIND_TITLES[focus.kind]).lower(),
+              layer=focus.layer)
     named += "" if kept is None else " " + _("without special tokens")
     attention_lines(
         found,

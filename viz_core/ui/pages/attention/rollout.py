@@ -76,7 +76,7 @@ def rollout_section(
                 label_visibility="collapsed",
             )
     here = "" if kind == focus.kind else " " + _("Rollout is not defined for cross-attention, so this is {kind_titles}.",
-                                                 kind_titles=KIND_TITLES[kind].lower())
+                                                 kind_titles=str(KIND_TITLES[kind]).lower())
     st.caption(_("Rollout estimates, from attention alone, how much of each input token has reached each position after this "
                  "layer. It averages the heads of each layer, mixes the result half and half with the identity (for the residual "
                  "connection), and multiplies the matrices of the layers (Abnar & Zuidema 2020).{here}", here=here))

@@ -1,24 +1,25 @@
 """The declaration of the page Cause and effect: its names, sections, link parameters and states."""
 
+from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import ATTENTION_KINDS, UrlParam
 
 PAGE = PageSpec(
     name="cause",
-    title="Cause and effect",
+    title=lazy("Cause and effect"),
     icon=":material/science:",
-    question="Which part of the model makes the difference?",
-    introduction="Two sentences that differ in a word make the model answer differently. Here values of one run are "
+    question=lazy("Which part of the model makes the difference?"),
+    introduction=lazy("Two sentences that differ in a word make the model answer differently. Here values of one run are "
     "put into the other, one at a time, and the answer is read again: a value that changes the answer is one of its "
-    "causes. Attention weights say where a head reads; only such a change shows what it does.",
-    home_text="what carries a difference from a word to the answer",
+    "causes. Attention weights say where a head reads; only such a change shows what it does."),
+    home_text=lazy("what carries a difference from a word to the answer"),
     section_param="cause_section",
     compares_runs=True,
     sections=(
-        PageSection("patching", "Patching", "cause_maps"),
-        PageSection("lens", "Logit lens", "cause_lens"),
-        PageSection("attribution", "Attribution", "cause_shares"),
-        PageSection("heads", "Attention and effect", "cause_heads"),
+        PageSection("patching", lazy("Patching"), "cause_maps"),
+        PageSection("lens", lazy("Logit lens"), "cause_lens"),
+        PageSection("attribution", lazy("Attribution"), "cause_shares"),
+        PageSection("heads", lazy("Attention and effect"), "cause_heads"),
     ),
     own_url_params=(
         UrlParam("cause_part", "residual", ("residual", "sublayers", "heads")),

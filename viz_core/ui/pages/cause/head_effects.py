@@ -22,6 +22,7 @@ from viz_core.experiments.head_effects import (
 from viz_core.experiments.question import Question
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.cause import HeadScatterData, head_effects_figure
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import Vocabulary, display_token, in_quotes, shorten
@@ -36,14 +37,14 @@ from viz_core.ui.shared.elements import chart, clamped_url_param, data_table, is
 from viz_core.ui.shell import controls_row, linked_widget, main_figure, mark_activity, show_hint, url_param, widget
 from viz_core.ui.shell.setup import error_message
 
-MEASURE_LABELS: dict[EffectMeasure, str] = {
-    "ablated": _("Ablation"),
-    "denoise": _("Patch: sufficient"),
-    "noise": _("Patch: necessary"),
+MEASURE_LABELS: dict[EffectMeasure, LazyText] = {
+    "ablated": lazy("Ablation"),
+    "denoise": lazy("Patch: sufficient"),
+    "noise": lazy("Patch: necessary"),
 }
-MEASURE_AXES: dict[EffectMeasure, str] = {
-    "ablated": _("effect of its absence (z = 0)"), "denoise": _("effect of its clean z in the changed run"),
-    "noise": _("effect of its changed z in the clean run"),
+MEASURE_AXES: dict[EffectMeasure, LazyText] = {
+    "ablated": lazy("effect of its absence (z = 0)"), "denoise": lazy("effect of its clean z in the changed run"),
+    "noise": lazy("effect of its changed z in the clean run"),
 }
 STACK_AND_ATTENTION: dict[AttentionKind, tuple[StackName, AttentionName]] = {
     "encoder": ("encoder", "self_attn"), "decoder": ("decoder", "self_attn"), "cross": ("decoder", "cross_attn"),
@@ -85,9 +86,9 @@ def head_effects_section(pair: RunPair, question: Question) -> None:
     if measured is not None and found is not None:
         show_hint(_hint_text(found, kind, measure, tokens[key], _query_token(pair, question, kind)))
         with main_figure():
-            texts = (_weight_axis_title(pair, question, kind, quoted_glossed_token(tokens[key])), MEASURE_AXES[measure],
+            texts = (_weight_axis_title(pair, question, kind, quoted_glossed_token(tokens[key])), str(MEASURE_AXES[measure]),
                      _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]))
-            heads = Call(HeadScatterData, KIND_TITLES[kind], measured.attribute("weight"), measured.method("effect", measure))
+            heads = Call(HeadScatterData, str(KIND_TITLES[kind]), measured.attribute("weight"), measured.method("effect", measure))
             chart(Call(head_effects_figure, heads, *texts, dark=ScreenOnly(is_dark())), "cause_heads", fill=True)
     with controls_row():
         _controls(tokens, proposed, available, kind)
@@ -185,7 +186,7 @@ def _head_table(found: Expression[HeadEffects]) -> None:
         "layer": _("layer"), "head": _("head"), "weight": number_column(_("weight"), 3), "weight_rank": _("rank by weight"),
     }
     for name, title in MEASURE_LABELS.items():
-        columns |= {name: number_column(title, 3), f"{name}_rank": _("rank of {measure}", measure=title)}
+        columns |= {name: number_column(str(title), 3), f"{name}_rank": _("rank of {measure}", measure=title)}
     rows = Call[Any]("viz_core.tables.head_effects", found).method("sort_values", "weight_rank", kind="stable", ignore_index=True)
     data_table(rows, "cause_heads_table", columns, _("Each head’s weight and effects"))
 

@@ -8,6 +8,7 @@ import streamlit as st
 from viz_core.analysis.logit_lens import LogitLens, logit_lens
 from viz_core.experiments.question import Question
 from viz_core.figures.cause import lens_panel
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import percent
 from viz_core.ui.components.calls import Call, Expression
@@ -23,7 +24,7 @@ from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 
 RAIL_WIDTH = 230
-LENS_COLOURS = {"chance": _("Probability"), "rank": _("Rank")}
+LENS_COLOURS = {"chance": lazy("Probability"), "rank": lazy("Rank")}
 
 
 def lens_section(pair: RunPair, question: Question) -> None:

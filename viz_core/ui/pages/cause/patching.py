@@ -11,7 +11,7 @@ from viz_core.experiments.effect_maps import SIGNIFICANT_DIGITS, EffectMap, Effe
 from viz_core.experiments.patching import Direction
 from viz_core.experiments.question import Question, first_difference, likeliest_words
 from viz_core.figures.cause import effect_map_data, effect_panels
-from viz_core.messages import plural
+from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.ui.components.calls import Call, Expression, evaluated
@@ -35,8 +35,8 @@ from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.runs.two_runs import patch_description
 from viz_core.ui.shell.setup import Setup
 
-VALUE_LABELS = {"residual": _("Residual stream"), "sublayers": _("Sub-layers"), "heads": _("Heads")}
-DIRECTION_LABELS = {"denoise": _("What is sufficient"), "noise": _("What is necessary")}
+VALUE_LABELS = {"residual": lazy("Residual stream"), "sublayers": lazy("Sub-layers"), "heads": lazy("Heads")}
+DIRECTION_LABELS = {"denoise": lazy("What is sufficient"), "noise": lazy("What is necessary")}
 MIN_EFFECT = 0.1  # 0: no effect, 1: full effect; a smaller maximum is reported as no decisive value
 OVERSHOOT = 1.05  # effects above this exceed the difference between the two runs
 PAGES_SHOWING_B = ("attention", "step_by_step")  # pages that show the patched run B
@@ -273,5 +273,5 @@ def _picked_cell(pair: RunPair, found: EffectMaps) -> None:
             width="content",
         )
         for name in PAGES_SHOWING_B:
-            st.page_link(PAGES[name].path, label=PAGES[name].title, icon=PAGES[name].icon)
+            st.page_link(PAGES[name].path, label=str(PAGES[name].title), icon=PAGES[name].icon)
 

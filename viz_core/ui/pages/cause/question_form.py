@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz_core.experiments.question import Question, propose_question
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.text import display_token, in_quotes, shorten
 from viz_core.text.answers import answer_id
@@ -15,9 +16,10 @@ from viz_core.ui.shell.setup import error_message
 
 WORD_BOX_WIDTH, PLACE_LIST_WIDTH = 120, 170  # pixels
 WORD_BOXES = {
-    "cause_word": (_("Word"), _("One word of the model’s output. Empty: the word that the clean run writes there.")),
-    "cause_other": (_("Other word"),
-                    _("The word that it is compared with. Empty: the word that the changed run writes there, or its next best.")),
+    "cause_word": (lazy("Word"), lazy("One word of the model’s output. Empty: the word that the clean run writes there.")),
+    "cause_other": (lazy("Other word"),
+                    lazy("The word that it is compared with. Empty: the word that the changed run writes there, or its next "
+                         "best.")),
 }
 MAX_QUOTED_TOKENS = 12  # tokens of the target that are quoted
 
@@ -59,7 +61,7 @@ def question_controls(pair: RunPair, question: Question | None) -> None:
     side = clean.config.output_side
     named = ("", "") if question is None else tuple(answer_word(clean, id, pair.item) for id in question[:2])
     for (name, (label, meaning)), word in zip(WORD_BOXES.items(), named, strict=True):
-        linked_widget(st.text_input, name, label, placeholder=glossed_label(display_token(word)), width=WORD_BOX_WIDTH,
+        linked_widget(st.text_input, name, str(label), placeholder=glossed_label(display_token(word)), width=WORD_BOX_WIDTH,
                       label_visibility="collapsed", help=meaning)
     length = len(clean.capture.ids(side, pair.item))
     tokens = [shorten(display_token(token)) for token in clean.capture.tokens(side)[pair.item][:length]]

@@ -13,6 +13,7 @@ from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.experiments.question import first_difference
 from viz_core.experiments.replacements import Replacement, replace_any_word, suggest_replacements
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import split_characters, split_words
@@ -37,7 +38,7 @@ from viz_core.ui.shell.setup import Setup, parse_ids, to_query, typed_sentences,
 MAX_TRIED_IDS = 40  # ids that are tried as a replacement
 FIND_SECONDS = 0.02  # seconds to find replacements, approximately
 REPLACEMENTS_WIDTH = 210  # pixels
-RUN_LABELS = {"clean": _("Clean run"), "changed": _("Changed run")}
+RUN_LABELS = {"clean": lazy("Clean run"), "changed": lazy("Changed run")}
 PatchTarget = tuple[
     str, str, int, int | None, int | None
 ]  # stack, part, layer, head, token: the value of the link parameter "patch"

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from viz_core.messages import LazyText, language, lazy
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, PresetRow, Status
 from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS, Concept, DocumentError, DocumentErrorKind, PageLink, page_links
@@ -32,17 +33,17 @@ from viz_core.ui.shell.setup import CONTROL_BY_FIELD, RESOLVED_PROPERTIES, Setup
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 # The tags differ in shape, not only in colour, and each contains its word.
 STATUS_STYLES: dict[Status, tuple[str, str]] = {"stated": ("plain", ""), "repaired": ("strong", "◆ "), "assumed": ("dashed", "○ ")}
-VERDICT_STYLES: dict[DocumentErrorKind, tuple[str, str, str]] = {
-    "cannot_run": ("strong", "✕ ", _("cannot run")), "differs": ("dashed", "≠ ", _("does something else")),
-    "mistaken": ("plain", "¶ ", _("text is mistaken")),
+VERDICT_STYLES: dict[DocumentErrorKind, tuple[str | LazyText, str | LazyText, str | LazyText]] = {
+    "cannot_run": ("strong", "✕ ", lazy("cannot run")), "differs": ("dashed", "≠ ", lazy("does something else")),
+    "mistaken": ("plain", "¶ ", lazy("text is mistaken")),
 }
 DIFFERENCE_FILTERS = {
-    "all": _("All"),
-    "differ": _("Models differ"),
-    "words": _("Only the wording differs"),
-    "agree": _("All agree"),
+    "all": lazy("All"),
+    "differ": lazy("Models differ"),
+    "words": lazy("Only the wording differs"),
+    "agree": lazy("All agree"),
 }
-DIFFERENCE_MARKS = {"differ": _("≠ models differ"), "words": _("≈ only the wording differs"), "agree": _("= all agree")}
+DIFFERENCE_MARKS = {"differ": lazy("≠ models differ"), "words": lazy("≈ only the wording differs"), "agree": lazy("= all agree")}
 
 
 # ---------------------------------------------------------------- loading a preset
@@ -70,7 +71,7 @@ def loaded_model_text(setup: Setup) -> str:
     """Return a sentence on the loaded model and the changes to it."""
     if setup.card is not None:
         return _("Loaded now are trained weights, **{title}**, which belong to none of the five documents.", title=setup.card.title)
-    changed = ", ".join(escaped(CONTROL_BY_FIELD[name].label) for name in changed_fields(setup))
+    changed = ", ".join(escaped(str(CONTROL_BY_FIELD[name].label)) for name in changed_fields(setup))
     if setup.checkpoint_card is not None:
         return _("Loaded now is an untrained model of none of the five documents: that of the weights **{title}**, with {changed} "
                  "changed.", title=setup.checkpoint_card.title, changed=changed)
@@ -122,7 +123,7 @@ def comparison_html(row_filter: str = "all", loaded: str | None = None) -> str:
     """Return the table of topics × documents; a click on a cell opens its reason. loaded: the preset that is loaded."""
     titles = "".join(_column_title(preset, preset.name == loaded) for preset in PRESETS.values())
     lines = "".join(
-        f'<tr><th scope="row">{html.escape(TOPIC_TITLES[topic])}<br>'
+        f'<tr><th scope="row">{html.escape(str(TOPIC_TITLES[topic]))}<br>'
         f'<span class="tag plain">{DIFFERENCE_MARKS[kind]}</span></th>{_row_cells(at)}</tr>'
         for at, topic in enumerate(TOPICS)
         if row_filter in ("all", kind := topic_difference(topic))
@@ -145,10 +146,11 @@ def legend_html() -> str:
 
 def _column_title(preset: Preset, is_loaded: bool) -> str:
     d = preset.document
+    loaded = _("loaded now")
     own = f'<br><span lang="zh">{html.escape(d.heading)}</span>' if d.heading not in ("", d.name) else ""
-    source = f"<br>{html.escape(d.source)}" if d.source else ""
-    now = f"<br><b>{_('loaded now')}</b>"
-    under = f'{html.escape(d.english_heading)}{own}{source}{now if is_loaded else ""}'
+    source = f"<br>{html.escape(str(d.source))}" if d.source else ""
+    now = f"<br><b>{loaded}</b>" if is_loaded else ""
+    under = f"{html.escape(str(d.english_heading))}{own}{source}{now}"
     name = f"<b>{html.escape(d.name)}</b> ({d.number})"
     return f'<th scope="col"{" class=loaded" if is_loaded else ""}>{name}<br><span class="tag plain wrap">{under}</span></th>'
 
@@ -162,15 +164,15 @@ def _row_cells(topic_index: int) -> str:
     ]
     (usual, times), *__rest = Counter(meanings).most_common(1)
     return "".join(
-        f'<td{" class=odd" if times >= 3 and meaning != usual else ""}><details><summary title="{html.escape(row.why)}">'
-        f"<b>{html.escape(row.value)}</b> {status_tag(row.status)}</summary><p>{html.escape(row.why)}</p></details></td>"
+        f'<td{" class=odd" if times >= 3 and meaning != usual else ""}><details><summary title="{html.escape(str(row.why))}">'
+        f"<b>{html.escape(str(row.value))}</b> {status_tag(row.status)}</summary><p>{html.escape(str(row.why))}</p></details></td>"
         for row, meaning in zip(rows, meanings, strict=True)
     )
 
 
 def status_tag(status: Status) -> str:
     """Return the tag of a status: stated, repaired or assumed."""
-    return _tag(*STATUS_STYLES[status], STATUS_TITLES[status])
+    return _tag(*STATUS_STYLES[status], str(STATUS_TITLES[status]))
 
 
 def _tag(css_class: str, symbol: str, word: str) -> str:
@@ -236,31 +238,32 @@ def _document_rows(document: str, heads: str, rows: Sequence[str], is_open: bool
     """Return the rows of one document in a <details> element."""
     title = f'{html.escape(PRESETS[document].title)} <span class="quiet">({len(rows)})</span>'
     listed = f'<div class="rows" role="table">{heads}{"".join(rows)}</div>'
-    body = listed if rows else f'<p class="rows quiet">{_("None found.")}</p>'
+    none = _("None found.")
+    body = listed if rows else f'<p class="rows quiet">{none}</p>'
     return f'<details class="group"{" open" if is_open else ""}><summary>{title}</summary>{body}</details>'
 
 
 def _error_row(error: DocumentError) -> str:
-    verdict = _tag(*VERDICT_STYLES[error.kind])
+    verdict = _tag(*map(str, VERDICT_STYLES[error.kind]))
     where = "<br>" + _("See {page}: {look}", page=_link_html(error.document, error.link),
-                       look=html.escape(error.link.takeaway)) if error.link else ""
+                       look=html.escape(str(error.link.takeaway))) if error.link else ""
     return (
-        f'<div class="row fault" role="row"><div role="cell">{html.escape(error.printed_text)}</div>'
-        f'<div role="cell">{verdict}</div><div role="cell">{html.escape(error.correction)}{where}</div></div>'
+        f'<div class="row fault" role="row"><div role="cell">{html.escape(str(error.printed_text))}</div>'
+        f'<div role="cell">{verdict}</div><div role="cell">{html.escape(str(error.correction))}{where}</div></div>'
     )
 
 
 def _concept_row(concept: Concept) -> str:
     return (
-        f'<div class="row" role="row"><div role="cell">{html.escape(concept.text)}</div>'
-        f'<div role="cell">{_link_html(concept.document, concept.link, concept.text)}</div>'
-        f'<div class="quiet" role="cell">{html.escape(concept.link.takeaway)}</div></div>'
+        f'<div class="row" role="row"><div role="cell">{html.escape(str(concept.text))}</div>'
+        f'<div role="cell">{_link_html(concept.document, concept.link, str(concept.text))}</div>'
+        f'<div class="quiet" role="cell">{html.escape(str(concept.link.takeaway))}</div></div>'
     )
 
 
 def _link_html(document: str, link: PageLink, about: str = "") -> str:
     label = html.escape(_("Open {title}: {about}", title=PAGES[link.page].title, about=about or link.takeaway))
-    return f'<a href="{html.escape(page_url(document, link))}" aria-label="{label}">{html.escape(PAGES[link.page].title)}</a>'
+    return f'<a href="{html.escape(page_url(document, link))}" aria-label="{label}">{html.escape(str(PAGES[link.page].title))}</a>'
 
 
 def setup_of_link(document: str, link: PageLink) -> tuple[Setup, Sequence[tuple[str, str]]]:
@@ -269,17 +272,17 @@ def setup_of_link(document: str, link: PageLink) -> tuple[Setup, Sequence[tuple[
 
 
 def _link_params(document: str, link: PageLink) -> dict[str, str]:
-    return {"preset": document, "note": link.takeaway} | dict(link.parameters)
+    return {"preset": document, "note": str(link.takeaway)} | dict(link.parameters)
 
 
 def page_url(document: str, link: PageLink) -> str:
     """Return the URL of a `PageLink` of a document, relative to any page."""
-    query = _query_string(tuple(_link_params(document, link).items()))
+    query = _query_string(tuple(_link_params(document, link).items()), language())
     return ("./" if link.page == "home" else link.page) + (f"?{query}" if query else "")
 
 
 @lru_cache(maxsize=256)
-def _query_string(link: tuple[tuple[str, str], ...]) -> str:
+def _query_string(link: tuple[tuple[str, str], ...], language: str) -> str:
     """Return the canonical query string: only what differs from an empty link. Cached, since defaults are constant."""
     return urlencode(to_link(from_link(dict(link))[0])[0])
 

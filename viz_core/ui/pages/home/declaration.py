@@ -1,17 +1,18 @@
 """The declaration of the page Home: its names, sections, link parameters and states."""
 
+from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
 PAGE = PageSpec(
     name="home",
-    title="Home",
+    title=lazy("Home"),
     icon=":material/home:",
-    question="Attention Lab: watch a Transformer read your sentence",
-    introduction="Type a sentence on the left; a real Transformer runs on it immediately. The one that the app opens with "
+    question=lazy("Attention Lab: watch a Transformer read your sentence"),
+    introduction=lazy("Type a sentence on the left; a real Transformer runs on it immediately. The one that the app opens with "
     "translates everyday English into Chinese; it is small and was trained for this app. You can open and check "
     "every tensor on its way from word to prediction. Under Model you can also choose the untrained models of five "
-    "documents, in which you can change every setting.",
+    "documents, in which you can change every setting."),
     figure_key="home_words",
     own_url_params=(
         UrlParam("home_after", -1, range(-1, 1024)),  # -1: the page chooses

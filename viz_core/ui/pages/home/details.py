@@ -12,7 +12,7 @@ from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture_diagram
 from viz_core.figures.predictions import next_words_html
 from viz_core.figures.stage_panels import array_index, stage_panel
-from viz_core.messages import plural
+from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, bidi_isolated, group_words
@@ -28,25 +28,25 @@ from viz_core.ui.shell.runs.below_fold import below_fold
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields
 from viz_core.weights.card import Card
 
-UNTRAINED_CAPTION = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
-TRAINED_CAPTION = _("The weights are trained: a long bar marks a word that the model has learned to expect here.")
-CHANGED_CAPTION = _(
+UNTRAINED_CAPTION = lazy("The weights are untrained, so this is noise; it is still exactly what the model computes.")
+TRAINED_CAPTION = lazy("The weights are trained: a long bar marks a word that the model has learned to expect here.")
+CHANGED_CAPTION = lazy(
     "The weights were trained with other settings: a long bar may not mark a word that the model learned to expect."
 )
 FACT_TITLES = {  # the labels of known keys of `Card.about`; other keys are shown as they are
-    "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
-    "everyday sentences": _("everyday sentences"), "exact match": _("exact match"),
-    "alignment error": _("alignment error"), "pronouns": _("pronouns"), "taught heads": _("supervised heads"),
-    "lost words": _("lost words"),
-    "continuations": _("continuations"),
-    "parameters": _("parameters"), "file": _("file"), "architecture": _("architecture"),
-    "layers": _("layers"), "heads": _("heads"), "width": _("width"), "source": _("source"),
-    "padding": _("padding"), "beginning of text": _("beginning of text"), "end of text": _("end of text"),
-    "by": _("by"), "head": _("head"), "in the file, not used": _("in the file, not used"),
+    "task": lazy("task"), "note": lazy("note"), "data": lazy("data"), "training": lazy("training"), "next word": lazy("next word"),
+    "everyday sentences": lazy("everyday sentences"), "exact match": lazy("exact match"),
+    "alignment error": lazy("alignment error"), "pronouns": lazy("pronouns"), "taught heads": lazy("supervised heads"),
+    "lost words": lazy("lost words"),
+    "continuations": lazy("continuations"),
+    "parameters": lazy("parameters"), "file": lazy("file"), "architecture": lazy("architecture"),
+    "layers": lazy("layers"), "heads": lazy("heads"), "width": lazy("width"), "source": lazy("source"),
+    "padding": lazy("padding"), "beginning of text": lazy("beginning of text"), "end of text": lazy("end of text"),
+    "by": lazy("by"), "head": lazy("head"), "in the file, not used": lazy("in the file, not used"),
 }
 MAX_SPLIT_WORDS = 4  # words of several tokens that are named one by one
-STATUS_MEANINGS: dict[Status, str] = {
-    "repaired": _("the printed code cannot run or contradicts the text"), "assumed": _("the text names the part without "
+STATUS_MEANINGS: dict[Status, LazyText] = {
+    "repaired": lazy("the printed code cannot run or contradicts the text"), "assumed": lazy("the text names the part without "
                                                                                        "showing it"),
 }
 
@@ -86,8 +86,9 @@ def _token_ids(context: PageContext) -> None:
     if pick is not None:
         stage = capture.stage(names[pick.panel])
         inspect_cell(context, stage.name, array_index(stage, pick.row, pick.col, item, 0))
-    st.caption(_("Each token is looked up by its id.{added}{pieces}",
-                 added=_added_tokens_text(context, capture, sides, item), pieces=_split_words_text(context, capture, sides, item)))
+    sentences = [_("Each token is looked up by its id."), _added_tokens_text(context, capture, sides, item),
+                 _split_words_text(context, capture, sides, item)]
+    st.caption(" ".join(filter(None, sentences)))
 
 
 def _added_tokens_text(context: PageContext, capture: Capture, sides: list[str], item: int) -> str:
@@ -97,9 +98,9 @@ def _added_tokens_text(context: PageContext, capture: Capture, sides: list[str],
     if not added:
         return ""
     *first, last = map(escaped, added)
-    return " " + _("{first}{first_2}{last} {which} added to the typed text.",
-                   first=", ".join(first), first_2=(" " + _("and") + " ") * bool(first), last=last,
-                   which=_("is") if not first else _("are"))
+    if not first:
+        return _("{token} is added to the typed text.", token=last)
+    return _("{first} and {last} are added to the typed text.", first=", ".join(first), last=last)
 
 
 def _split_words_text(context: PageContext, capture: Capture, sides: list[str], item: int) -> str:
@@ -115,7 +116,7 @@ def _split_words_text(context: PageContext, capture: Capture, sides: list[str], 
                 )
     split = list(dict.fromkeys(split))
     named = "; ".join(split[:MAX_SPLIT_WORDS]) + "; …" * (len(split) > MAX_SPLIT_WORDS)
-    return " " + _("A word can be split into several tokens: {named}.", named=named) if split else ""
+    return _("A word can be split into several tokens: {named}.", named=named) if split else ""
 
 
 def next_word_section(context: PageContext) -> None:
@@ -135,8 +136,9 @@ def _next_words(context: PageContext) -> None:
 def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None:
     """Draw the slider of tokens and the bars of one token."""
     if "probs" not in capture:
-        remedy = _("choose other weights") if context.setup.card else _("turn on 'Vocabulary logits' under All switches")
-        st.info(_("This encoder has no vocabulary logits, so it predicts no word; {remedy}.", remedy=remedy))
+        st.info(_("This encoder has no vocabulary logits, so it predicts no word; choose other weights.") if context.setup.card
+                else _("This encoder has no vocabulary logits, so it predicts no word; turn on 'Vocabulary logits' under All "
+                       "switches."))
         return
     side = context.config.output_side
     ranked, row = top_predictions(capture, item), capture.tokens(side)[item]
@@ -185,8 +187,8 @@ def _origin(context: PageContext) -> None:
 
 def trained_card(card: Card) -> None:
     """Write the facts and measurements of the card, with example sentences."""
-    st.markdown(_("Trained weights: **{title}**.", title=escaped(card.title)))
-    facts = ((html.escape(FACT_TITLES.get(name, name)), html.escape(str(fact))) for name, fact in card.about.items())
+    st.markdown(_("Trained weights: **{title}**.", title=escaped(str(card.title))))
+    facts = ((html.escape(str(FACT_TITLES.get(name, name))), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
     st.html(f'<div style="display:grid;gap:4px">{lines}</div>{alignment_table(card.measures)}')
     _card_examples(card)
@@ -194,9 +196,9 @@ def trained_card(card: Card) -> None:
 
 def _untrained_card(setup: Setup, origin: Card) -> None:
     """Write which weights an untrained model has its config and vocabulary from, and which settings differ."""
-    changed = ", ".join(escaped(CONTROL_BY_FIELD[name].label) for name in changed_fields(setup))
+    changed = ", ".join(escaped(str(CONTROL_BY_FIELD[name].label)) for name in changed_fields(setup))
     st.markdown(_("The words and settings of **{title}**, with {changed} changed. The weights are not those that were trained: "
-                  "they are random, drawn from the seed.", title=escaped(origin.title), changed=changed))
+                  "they are random, drawn from the seed.", title=escaped(str(origin.title)), changed=changed))
     _card_examples(origin)
 
 
@@ -225,7 +227,7 @@ def _preset_rows(context: PageContext) -> None:
     if choices.open:
         with choices:
             table((_("Setting"), _("Value"), _("Status"), _("Why")),
-                  [(TOPIC_TITLES[r.topic], r.value, STATUS_TITLES[r.status], r.why) for r in preset.rows])
+                  [(str(TOPIC_TITLES[r.topic]), str(r.value), str(STATUS_TITLES[r.status]), str(r.why)) for r in preset.rows])
 
 
 def _status_counts_text(preset: Preset) -> str:
@@ -239,5 +241,8 @@ def _status_counts_text(preset: Preset) -> str:
                meaning=STATUS_MEANINGS[status])
         for status, n in fewer.items()
     ]
-    return _("The text states {stated} of {n_rows} settings; {others}.",
-             stated=counts["stated"], n_rows=len(preset.rows), others=_(" and ").join(others))
+    if len(others) == 1:
+        return _("The text states {stated} of {n_rows} settings; {others}.", stated=counts["stated"], n_rows=len(preset.rows),
+                 others=others[0])
+    return _("The text states {stated} of {n_rows} settings; {first} and {second}.", stated=counts["stated"],
+             n_rows=len(preset.rows), first=others[0], second=others[1])

@@ -10,7 +10,7 @@ from viz_core.analysis.summary import confidence
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.glosses import glossed_words_html, glosses_of
-from viz_core.messages import plural
+from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import percent
 from viz_core.stages import tour_stages
@@ -46,19 +46,19 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 
 TEXT_COLUMN_WIDTH = 296  # pixels of the column with the text box
 MAX_EXAMPLES = 4
-COLUMN_TITLES: dict[str, tuple[str, str]] = {
-    "cross": (_("the target"), _("your sentence")), "translated": (_("translation"), _("your sentence")),
-    "written": (_("what it writes"), _("what it reads")),
-    "encoder": (_("each word"), _("attends to")),
-    "decoder": (_("to predict this word"), _("the model attends to")),
+COLUMN_TITLES: dict[str, tuple[LazyText, LazyText]] = {
+    "cross": (lazy("the target"), lazy("your sentence")), "translated": (lazy("translation"), lazy("your sentence")),
+    "written": (lazy("what it writes"), lazy("what it reads")),
+    "encoder": (lazy("each word"), lazy("attends to")),
+    "decoder": (lazy("to predict this word"), lazy("the model attends to")),
 }
-LINE_CAPTIONS: dict[str, str] = {
-    "cross": _("Each line leads from a word of the target to a word of your sentence that the model attended to; the thicker "
-               "the line, the larger the weight."),
-    "encoder": _("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
-                 "weight."),
-    "decoder": _("Each line leads from a word that the model has to predict to a word that it attended to for this; the thicker "
-                 "the line, the larger the weight."),
+LINE_CAPTIONS: dict[str, LazyText] = {
+    "cross": lazy("Each line leads from a word of the target to a word of your sentence that the model attended to; the thicker "
+                  "the line, the larger the weight."),
+    "encoder": lazy("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
+                    "weight."),
+    "decoder": lazy("Each line leads from a word that the model has to predict to a word that it attended to for this; the thicker "
+                    "the line, the larger the weight."),
 }
 
 
@@ -88,7 +88,7 @@ def _lines_caption(context: PageContext, kind: AttentionKind) -> str:
     """Return how to read the lines."""
     card = context.setup.card
     writes = kind == "cross" and context.setup.writer == "model" and card is not None
-    return task_messages(card, context.config.architecture).explanation if writes and card else LINE_CAPTIONS[kind]
+    return str(task_messages(card, context.config.architecture).explanation if writes and card else LINE_CAPTIONS[kind])
 
 
 def _column_titles_key(context: PageContext, kind: AttentionKind) -> str:
@@ -113,7 +113,7 @@ def _text_box_label(setup: Setup) -> str:
         return _("Type a sentence for this untrained model")
     if setup.translates and setup.writer != "model":
         return typed_target_label(setup.card)
-    return task_messages(setup.card, setup.config.architecture).input_label
+    return str(task_messages(setup.card, setup.config.architecture).input_label)
 
 
 def _model_output(context: PageContext) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.messages import language
 from viz_core.messages import translate as _
 from viz_core.ui.shared.elements import is_dark
 from viz_core.ui.shell import PAGES, PageContext
@@ -29,7 +30,7 @@ def _cards(context: PageContext) -> None:
         if capture is None
         else cached_result(
             "previews",
-            (context.run_key(), context.selected_item(capture), is_dark()),
+            (context.run_key(), context.selected_item(capture), is_dark(), language()),
             lambda: {name: _thumbnail_module(name).thumbnail(context, capture) for name, page in PAGES.items() if page.home_text},
         )
     )

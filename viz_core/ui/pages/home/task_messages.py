@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from viz_core.config import Architecture
-from viz_core.messages import Message, translate_fields
+from viz_core.messages import NO_TEXT, LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.text import Vocabulary
 from viz_core.ui.escape import escaped, first_few
@@ -20,7 +20,6 @@ LISTED_TASKS = ("copy", "reverse", "sort", "majority", "induction", "next-word")
 
 
 @dataclass(frozen=True, slots=True)
-@translate_fields
 class TaskMessages:
     """The texts for one task and architecture.
 
@@ -28,68 +27,69 @@ class TaskMessages:
     explanation, the task, and what the lines between the two texts mean; output_title, the title of the generated text.
     """
 
-    input_label: Message
-    explanation: Message = ""
-    output_title: Message = ""
+    input_label: LazyText
+    explanation: LazyText = NO_TEXT
+    output_title: LazyText = NO_TEXT
 
 
 TASK_MESSAGES: Mapping[tuple[str, Architecture], TaskMessages] = {
     ("translate", "encoder-decoder"): TaskMessages(
-        "Type an English sentence; the model translates it into Chinese",
-        "Its task: to translate your sentence. Each line leads from a word of the translation to a word that the model looked at; "
-        "a thicker line is a larger weight.",
-        "Translation"),
+        lazy("Type an English sentence; the model translates it into Chinese"),
+        lazy("Its task: to translate your sentence. Each line leads from a word of the translation to a word that the model "
+             "looked at; a thicker line is a larger weight."),
+        lazy("Translation")),
     ("restore", "encoder-decoder"): TaskMessages(
-        "Type an English sentence with a word left out or replaced; the model repairs it",
-        "Its task: to repair your sentence. Each line leads from a word of the repaired sentence to a word that the model looked "
-        "at; a thicker line is a larger weight.", "Repaired sentence"),
+        lazy("Type an English sentence with a word left out or replaced; the model repairs it"),
+        lazy("Its task: to repair your sentence. Each line leads from a word of the repaired sentence to a word that the model "
+             "looked at; a thicker line is a larger weight."), lazy("Repaired sentence")),
     ("copy", "encoder-decoder"): TaskMessages(
-        "Type words of the list below; the model copies them",
-        "Its task: to copy your words. Each line leads from a word that it writes to a word that it looked at; a thicker line "
-        "is a larger weight.", "Copy"),
+        lazy("Type words of the list below; the model copies them"),
+        lazy("Its task: to copy your words. Each line leads from a word that it writes to a word that it looked at; a thicker line "
+             "is a larger weight."), lazy("Copy")),
     ("reverse", "encoder-decoder"): TaskMessages(
-        "Type words of the list below; the model writes them from the last to the first",
-        "Its task: to write your words from the last to the first. Each line leads from a word that it writes to a word that it "
-        "looked at; a thicker line is a larger weight.", "Reversed"),
+        lazy("Type words of the list below; the model writes them from the last to the first"),
+        lazy("Its task: to write your words from the last to the first. Each line leads from a word that it writes to a word that "
+             "it looked at; a thicker line is a larger weight."), lazy("Reversed")),
     ("sort", "encoder-decoder"): TaskMessages(
-        "Type words of the list below; the model puts them in the order of that list",
-        "Its task: to put your words in order. Each line leads from a word that it writes to a word that it looked at; a thicker "
-        "line is a larger weight.", "Sorted"),
+        lazy("Type words of the list below; the model puts them in the order of that list"),
+        lazy("Its task: to put your words in order. Each line leads from a word that it writes to a word that it looked at; a "
+             "thicker line is a larger weight."), lazy("Sorted")),
     ("majority", "encoder-decoder"): TaskMessages(
-        "Type words of the list below; the model names the most frequent one",
-        "Its task: to name the most frequent word. Each line leads from a word that it writes to a word that it looked at; "
-        "a thicker line is a larger weight.", "Most often"),
-    ("copy", "decoder-only"): TaskMessages("Type words of the list below, then →; after →, the model copies them"),
+        lazy("Type words of the list below; the model names the most frequent one"),
+        lazy("Its task: to name the most frequent word. Each line leads from a word that it writes to a word that it looked at; "
+             "a thicker line is a larger weight."), lazy("Most often")),
+    ("copy", "decoder-only"): TaskMessages(lazy("Type words of the list below, then →; after →, the model copies them")),
     ("reverse", "decoder-only"): TaskMessages(
-        "Type words of the list below, then →; after →, the model writes them from the last to the first"),
+        lazy("Type words of the list below, then →; after →, the model writes them from the last to the first")),
     ("sort", "decoder-only"): TaskMessages(
-        "Type words of the list below, then →; after →, the model puts them in the order of that list"),
+        lazy("Type words of the list below, then →; after →, the model puts them in the order of that list")),
     ("majority", "decoder-only"): TaskMessages(
-        "Type words of the list below, then →; after →, the model names the most frequent one"),
+        lazy("Type words of the list below, then →; after →, the model names the most frequent one")),
     ("induction", "decoder-only"): TaskMessages(
-        "Type some words of the list below repeatedly; after each word, the model predicts the next"),
-    ("next-word", "decoder-only"): TaskMessages("Type words of the list below; after each word, the model predicts the next"),
-    ("sentence", "decoder-only"): TaskMessages("Type an English sentence; after each word, the model predicts the next"),
+        lazy("Type some words of the list below repeatedly; after each word, the model predicts the next")),
+    ("next-word", "decoder-only"): TaskMessages(lazy("Type words of the list below; after each word, the model predicts the next")),
+    ("sentence", "decoder-only"): TaskMessages(lazy("Type an English sentence; after each word, the model predicts the next")),
     ("copy", "encoder-only"): TaskMessages(
-        "Type words of the list below; at each position, the model outputs the word at that position"),
+        lazy("Type words of the list below; at each position, the model outputs the word at that position")),
     ("reverse", "encoder-only"): TaskMessages(
-        "Type words of the list below; at the first position, the model outputs the last word, and so on"),
+        lazy("Type words of the list below; at the first position, the model outputs the last word, and so on")),
     ("sort", "encoder-only"): TaskMessages(
-        "Type words of the list below; at the first position, the model outputs the word that comes first in that list, and so on"),
+        lazy("Type words of the list below; at the first position, the model outputs the word that comes first in that list, and "
+             "so on")),
     ("majority", "encoder-only"): TaskMessages(
-        "Type words of the list below; at the last position, the model outputs the most frequent one"),
-    ("next-word", "encoder-only"): TaskMessages("Type words of the list below; after each word, the model predicts the next"),
-    ("sentence", "encoder-only"): TaskMessages("Type an English sentence; after each word, the model predicts the next"),
+        lazy("Type words of the list below; at the last position, the model outputs the most frequent one")),
+    ("next-word", "encoder-only"): TaskMessages(lazy("Type words of the list below; after each word, the model predicts the next")),
+    ("sentence", "encoder-only"): TaskMessages(lazy("Type an English sentence; after each word, the model predicts the next")),
     ("fill-in", "encoder-only"): TaskMessages(
-        "Type an English sentence with `<mask>` in place of some words; the model says which words these are"),
+        lazy("Type an English sentence with `<mask>` in place of some words; the model says which words these are")),
 }
 UNKNOWN_TASK: Mapping[Architecture, TaskMessages] = {  # for weights without a stated task
     "encoder-decoder": TaskMessages(
-        "Type a sentence; the model writes a text of its own for it",
-        "The model writes a text of its own. Each line leads from a word of it to a word of your sentence that the model looked "
-        "at; a thicker line is a larger weight.", "The model writes"),
-    "decoder-only": TaskMessages("Type a sentence; after each word, the model predicts the next"),
-    "encoder-only": TaskMessages("Type a sentence; the model turns each word into a vector"),
+        lazy("Type a sentence; the model writes a text of its own for it"),
+        lazy("The model writes a text of its own. Each line leads from a word of it to a word of your sentence that the model "
+             "looked at; a thicker line is a larger weight."), lazy("The model writes")),
+    "decoder-only": TaskMessages(lazy("Type a sentence; after each word, the model predicts the next")),
+    "encoder-only": TaskMessages(lazy("Type a sentence; the model turns each word into a vector")),
 }
 
 

@@ -103,6 +103,6 @@ def _reasons_text(two: TwoRuns, focus: MaskFocus, rows: PositionPairs, cols: Pos
 def _cell_counts_text(shown: Panel) -> str:
     """Return the number of cells in each class of the figure."""
     values = shown.values[np.isfinite(shown.values)] if shown.absent is None else shown.values[shown.absent == 0]
-    names = AGREEMENT_TITLES if shown.class_names == AGREEMENT_TITLES else tuple(REASON_TITLES.values())
+    names = AGREEMENT_TITLES if len(shown.class_names) == len(AGREEMENT_TITLES) else tuple(REASON_TITLES.values())
     lines = [f"- {name}: **{n:,}**" for name, n in zip(names, count_reasons(values.astype(np.uint8)), strict=True) if n]
     return _("Of {size:,} cells:", size=values.size) + "\n\n" + "\n".join(lines)

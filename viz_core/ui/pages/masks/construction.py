@@ -6,6 +6,7 @@ from viz_core.analysis.masks import MASK_STAGES, MaskUse, mask_code, mask_parts,
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import mask_part_panels
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.calls import Call
@@ -14,7 +15,7 @@ from viz_core.ui.shared.elements import linked_heatmaps, table
 from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
 from viz_core.ui.shell.export.run_inputs import RunInputs
 
-AXIS_LABELS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("keys")}
+AXIS_LABELS = {"B": lazy("sentences"), "H": lazy("heads"), "T": lazy("queries"), "S": lazy("keys")}
 
 
 def construction_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
@@ -52,4 +53,4 @@ def _table_row(mask: MaskUse) -> list[str]:
     name = mask.name + (_(", transposed to mask queries") if mask.is_transposed else "")
     repeated = ", ".join(f"{n} {AXIS_LABELS[a]}" for a, n in mask.broadcast_axes.items()) or "–"
     own, full = (" × ".join(map(str, shape)).replace(" ", "\N{NO-BREAK SPACE}") for shape in (mask.shape, mask.scores_shape))
-    return [name, KIND_TITLES[mask.kind], own, full, repeated]
+    return [name, str(KIND_TITLES[mask.kind]), own, full, repeated]

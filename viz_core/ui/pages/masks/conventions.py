@@ -6,6 +6,7 @@ from viz_core.analysis.attention import attention_path
 from viz_core.analysis.masks import FROM_CONVENTION_CODE, MASK_CONVENTIONS, TO_CONVENTION_CODE
 from viz_core.capture import Capture
 from viz_core.figures.masks import CONVENTION_TITLES, convention_panels
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
@@ -17,9 +18,9 @@ from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
 from viz_core.ui.shell.export.run_inputs import RunInputs
 
 USED_BY = {
-    "may": _("this app; {value}; {value_2}; F.scaled_dot_product_attention", value=DOCUMENTS["000"], value_2=DOCUMENTS["002"]),
-    "blocked": _("{value}; nn.MultiheadAttention and torch's layers (attn_mask and key_padding_mask)", value=DOCUMENTS["004"]),
-    "additive": _("Hugging Face's models internally; torch's layers accept it too"),
+    "may": lazy("this app; {value}; {value_2}; F.scaled_dot_product_attention", value=DOCUMENTS["000"], value_2=DOCUMENTS["002"]),
+    "blocked": lazy("{value}; nn.MultiheadAttention and torch's layers (attn_mask and key_padding_mask)", value=DOCUMENTS["004"]),
+    "additive": lazy("Hugging Face's models internally; torch's layers accept it too"),
 }
 
 
@@ -33,9 +34,10 @@ def conventions_section(context: PageContext, capture: Capture, focus: MaskFocus
         focus_controls(context, capture, focus)
     st.markdown(_("If you confuse the first two, every allowed cell is blocked and every blocked cell is allowed, without any "
                   "error. In this app True always means may attend."))
-    lines = [f"{TO_CONVENTION_CODE[c]}\n{FROM_CONVENTION_CODE[c]}  # {_('and back')}" for c in MASK_CONVENTIONS if c != "may"]
+    back = _("and back")
+    lines = [f"{TO_CONVENTION_CODE[c]}\n{FROM_CONVENTION_CODE[c]}  # {back}" for c in MASK_CONVENTIONS if c != "may"]
     st.code("\n".join(lines), language="python", wrap_lines=True)
-    table([_("Convention"), _("Used by")], [[CONVENTION_TITLES[c], USED_BY[c]] for c in MASK_CONVENTIONS])
+    table([_("Convention"), _("Used by")], [[str(CONVENTION_TITLES[c]), str(USED_BY[c])] for c in MASK_CONVENTIONS])
     from viz_core.experiments.masks import compare_conventions
     from viz_core.ui.shell.caching.server_cache import cached_result
 

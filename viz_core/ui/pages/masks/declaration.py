@@ -1,27 +1,28 @@
 """The declaration of the page Masks: its names, sections, link parameters and states."""
 
+from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import ATTENTION_KINDS, UrlParam
 
 PAGE = PageSpec(
     name="masks",
-    title="Masks",
+    title=lazy("Masks"),
     icon=":material/grid_on:",
-    question="Which tokens may attend to which, and what happens when a mask is wrong?",
-    introduction="Without a mask, every query attends to every key. A mask blocks keys that a query should not use: "
-    "padding, which carries no information, and future tokens, which the model has yet to predict.",
-    home_text="which tokens may attend to which",
-    group="The parts",
+    question=lazy("Which tokens may attend to which, and what happens when a mask is wrong?"),
+    introduction=lazy("Without a mask, every query attends to every key. A mask blocks keys that a query should not use: "
+    "padding, which carries no information, and future tokens, which the model has yet to predict."),
+    home_text=lazy("which tokens may attend to which"),
+    group=lazy("The parts"),
     section_param="mask_section",
     compares_runs=True,
     sections=(
-        PageSection("who", "Reasons", "mask_map"),
-        PageSection("built", "Construction", "mask_built"),
-        PageSection("conventions", "Conventions", "mask_written"),
-        PageSection("effect", "Effect", "mask_effect"),
-        PageSection("leak", "Leak test", "mask_leak"),
-        PageSection("empty", "Fully masked rows", "mask_spread"),
-        PageSection("unsqueeze", "A mask bug", "mask_unsqueeze"),
+        PageSection("who", lazy("Reasons"), "mask_map"),
+        PageSection("built", lazy("Construction"), "mask_built"),
+        PageSection("conventions", lazy("Conventions"), "mask_written"),
+        PageSection("effect", lazy("Effect"), "mask_effect"),
+        PageSection("leak", lazy("Leak test"), "mask_leak"),
+        PageSection("empty", lazy("Fully masked rows"), "mask_spread"),
+        PageSection("unsqueeze", lazy("A mask bug"), "mask_unsqueeze"),
     ),
     own_url_params=(
         UrlParam("mask_kind", "", ("", *ATTENTION_KINDS)),  # "" and -1: the page chooses

@@ -8,6 +8,7 @@ from viz_core.analysis.summary import top_predictions
 from viz_core.capture import Capture
 from viz_core.figures.attention import head_panel, head_title
 from viz_core.figures.two_runs import before_after_panels
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.stages import SIDE_NAMES
@@ -19,8 +20,8 @@ from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.export.run_inputs import RunInputs
 
 MASK_LABELS = {
-    "causal": _("Causal"), "mask_source_padding": _("Source padding"), "mask_target_padding": _("Target padding"),
-    "mask_padded_queries": _("Padded queries"),
+    "causal": lazy("Causal"), "mask_source_padding": lazy("Source padding"), "mask_target_padding": lazy("Target padding"),
+    "mask_padded_queries": lazy("Padded queries"),
 }
 
 
@@ -86,8 +87,8 @@ def _effect_sentences(
     """Return sentences on the weight of the cells that this mask blocks, and on how the predictions change without it."""
     cells = newly_allowed_cells(on, off, focus.kind, focus.item)
     rows = token_mask(off, query_key_sides(focus.kind)[0], focus.item) & cells.any(axis=-1)
-    sentences = [_("In this model the mask is {which}.",
-                   which=_("on") if getattr(context.config, mask_name.replace("causal", "is_causal")) else _("off"))]
+    is_on = getattr(context.config, mask_name.replace("causal", "is_causal"))
+    sentences = [_("In this model the mask is on.") if is_on else _("In this model the mask is off.")]
     if cells.any():
         weights = off[f"{attention_path(focus.kind, layer)}.weights"][focus.item, head]
         sentences.append(_("Switched on, it blocks {sum:,} of {size:,} cells.", sum=int(cells.sum()), size=cells.size))

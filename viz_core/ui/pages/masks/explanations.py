@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from viz_core.analysis.masks import CellReason, ValueSummary
 from viz_core.config import TransformerConfig
 from viz_core.figures.masks import layer_label
-from viz_core.messages import plural
+from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import brief, rounded
 
 MHA_LIMITATION_TEXTS = {
-    "qk_width": _("It makes queries d_model={d_model} wide, and here they are {qk_width}."),
-    "rotated": _("It cannot rotate queries and keys, as RoPE does."),
-    "unscaled": _("It always divides by √d_k, which is switched off here."),
+    "qk_width": lazy("It makes queries d_model={d_model} wide, and here they are {qk_width}."),
+    "rotated": lazy("It cannot rotate queries and keys, as RoPE does."),
+    "unscaled": lazy("It always divides by √d_k, which is switched off here."),
 }
 
 

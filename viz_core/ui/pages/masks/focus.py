@@ -10,6 +10,7 @@ from viz_core.analysis.attention import AttentionKind, n_layers, query_key_sides
 from viz_core.capture import Capture
 from viz_core.config.limits import MAX_SENTENCES
 from viz_core.figures.attention import KIND_TITLES
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.text import AnyTokenizer
 from viz_core.ui.shared.elements import sentence_picker, set_param_from_widget
@@ -19,7 +20,7 @@ from viz_core.ui.shell.setup import TEXT_SIDES, Setup, typed_sentences, with_add
 if TYPE_CHECKING:
     from viz_core.run import Batch
 
-KIND_LABELS = {"encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
+KIND_LABELS = {"encoder": lazy("encoder self"), "decoder": lazy("decoder self"), "cross": lazy("cross")}
 EXAMPLE_KEY = "mask_example"  # key of the button
 
 
@@ -39,7 +40,7 @@ def read_mask_focus(context: PageContext, capture: Capture, available: Sequence[
         kind = chosen
     elif chosen:
         st.caption(_("This model has no {kind_titles}. The page shows {kind_titles_2} instead.",
-                     kind_titles=KIND_TITLES[chosen].lower(), kind_titles_2=KIND_TITLES[kind].lower()))
+                     kind_titles=str(KIND_TITLES[chosen]).lower(), kind_titles_2=str(KIND_TITLES[kind]).lower()))
     return MaskFocus(kind, context.selected_item(capture), () if section in ("leak", "unsqueeze") else tuple(available))
 
 

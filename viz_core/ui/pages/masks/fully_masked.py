@@ -10,6 +10,7 @@ from viz_core.analysis.attention import attention_path, query_key_sides, token_m
 from viz_core.analysis.masks import summarize_values
 from viz_core.capture import Capture
 from viz_core.figures.masks import empty_row_norm_panels, implementation_panels, token_labels
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
@@ -28,18 +29,18 @@ if TYPE_CHECKING:
     from viz_core.experiments.masks import EmptyRows, NaNSpread
     from viz_core.run import Batch
 
-IMPLEMENTATION_TITLES = {
-    "infinite_fill": _("−∞, then softmax"),
-    "finite_fill": _("−1e20, then softmax"),
-    "module_with_weights": _("nn.MultiheadAttention, need_weights=True"),
-    "module_without_weights": _("nn.MultiheadAttention, need_weights=False"),
+IMPLEMENTATION_TITLES: dict[str, str | LazyText] = {
+    "infinite_fill": lazy("−∞, then softmax"),
+    "finite_fill": lazy("−1e20, then softmax"),
+    "module_with_weights": lazy("nn.MultiheadAttention, need_weights=True"),
+    "module_without_weights": lazy("nn.MultiheadAttention, need_weights=False"),
     "fused": "F.scaled_dot_product_attention",
-    "app": _("this app"),
+    "app": lazy("this app"),
 }
 IMPLEMENTATION_DETAILS = {
-    "infinite_fill": _("scores.masked_fill(~mask, −∞), then softmax"),
-    "finite_fill": _("scores.masked_fill(~mask, −1e20), then softmax"),
-    "app": _("this app's default: the row is set to zeros"),
+    "infinite_fill": lazy("scores.masked_fill(~mask, −∞), then softmax"),
+    "finite_fill": lazy("scores.masked_fill(~mask, −1e20), then softmax"),
+    "app": lazy("this app's default: the row is set to zeros"),
 }
 
 
@@ -83,7 +84,7 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     _implementations_table(capture, side, result, focus, int(np.nonzero(result.is_empty)[0][0]), head)
     st.markdown(_("## The weights of head {head} from each implementation", head=head))
     results = compared.attribute("results")
-    drawn = [(IMPLEMENTATION_TITLES[t.name], results[i].attribute("weights")[head])
+    drawn = [(str(IMPLEMENTATION_TITLES[t.name]), results[i].attribute("weights")[head])
              for i, t in enumerate(result.results) if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
         linked_heatmaps(Call(implementation_panels, capture_call, focus.kind, focus.item, drawn[i : i + 2]), f"mask_empty_{i}")
@@ -105,7 +106,7 @@ def _implementations_table(capture: Capture, side: str, result: "EmptyRows", foc
     """Draw a table with a row for each implementation: its weights and its output at one fully masked row."""
     lines = []
     for t in result.results:
-        name = IMPLEMENTATION_DETAILS.get(t.name, IMPLEMENTATION_TITLES[t.name])
+        name = str(IMPLEMENTATION_DETAILS.get(t.name, IMPLEMENTATION_TITLES[t.name]))
         if t.out is None:
             lines.append([name, mha_limitations_text(t.mha_limitations, capture.config), ""])
             continue

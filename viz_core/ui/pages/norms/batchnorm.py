@@ -24,6 +24,7 @@ from viz_core.figures.batchnorm import (
     norm_groups,
     norm_result_panels,
 )
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
@@ -39,17 +40,19 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.run import Batch
 
 BATCH_CONTEXT_TITLES = {
-    "batch": _("the whole batch, with padding"), "words": _("the whole batch, words only"), "sentence": _("only this sentence"),
-    "token": _("only this token"),
+    "batch": lazy("the whole batch, with padding"), "words": lazy("the whole batch, words only"), "sentence": lazy("only this "
+                                                                                                                   "sentence"),
+    "token": lazy("only this token"),
 }
-USED_FOR: dict[Normalization, str] = {
-    "layer": _("Transformers, and batches that are small or change in size."), "batch": _("images in convolutional networks."),
-    "instance": _("style transfer with images."),
+USED_FOR: dict[Normalization, LazyText] = {
+    "layer": lazy("Transformers, and batches that are small or change in size."), "batch": lazy("images in convolutional "
+                                                                                                "networks."),
+    "instance": lazy("style transfer with images."),
 }
 FORMULAS = (
-    _("- **LayerNorm**, for each token over its features: $\\mu_{bt} = \\frac{1}{D}\\sum_d x_{btd}$\n- **BatchNorm**, for each "
-      "feature over all tokens of all sentences: $\\mu_d = \\frac{1}{BT}\\sum_b\\sum_t x_{btd}$\n- **InstanceNorm**, for each "
-      r"feature over the tokens of one sentence: $\mu_{bd} = \frac{1}{T}\sum_t x_{btd}$")
+    lazy("- **LayerNorm**, for each token over its features: $\\mu_{bt} = \\frac{1}{D}\\sum_d x_{btd}$\n- **BatchNorm**, for each "
+         "feature over all tokens of all sentences: $\\mu_d = \\frac{1}{BT}\\sum_b\\sum_t x_{btd}$\n- **InstanceNorm**, for each "
+         r"feature over the tokens of one sentence: $\mu_{bd} = \frac{1}{T}\sum_t x_{btd}$")
 )
 
 
@@ -169,7 +172,7 @@ def _show_batch_contexts(x: Expression[np.ndarray], words: Expression[np.ndarray
             "variance": number_column("σ²"),
         },
         _("The picked cell in each batch"),
-        replaced_columns={"context": [BATCH_CONTEXT_TITLES[case.context] for case in found]},
+        replaced_columns={"context": [str(BATCH_CONTEXT_TITLES[case.context]) for case in found]},
     )
     padding = int((~is_word).sum())
     if not padding:

@@ -7,16 +7,18 @@ import streamlit as st
 
 from viz_core.analysis.layernorm import LayerNormSite
 from viz_core.config import Side
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.text import bidi_isolated
 from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.shared.elements import clamped_input, clamped_url_param, set_param_from_widget
 from viz_core.ui.shell import PageContext, linked_widget, url_param, widget
 
-NO_SENTENCE_NOTE = _("This section reads your sentence. The note above says why there is none.")
+NO_SENTENCE_NOTE = lazy("This section reads your sentence. The note above says why there is none.")
 NORM_TITLES = {
-    "self_attn": _("self-attention"), "cross_attn": _("cross-attention"), "ffn": _("feed-forward"), "embed": _("embedding"),
-    "final": _("final"),
+    "self_attn": lazy("self-attention"), "cross_attn": lazy("cross-attention"), "ffn": lazy("feed-forward"),
+    "embed": lazy("embedding"),
+    "final": lazy("final"),
 }
 
 
@@ -29,7 +31,7 @@ def choose_side(context: PageContext, sides: Sequence[Side]) -> Side:
     return side
 
 
-def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[str, str]) -> str:
+def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[str, str | LazyText]) -> str:
     """Return the chosen option; by default the first.
 
     Where the link names an option that does not exist here, a caption says so.
@@ -40,7 +42,7 @@ def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[
         st.caption(_("{label}: there is no {names} here; showing {name}.",
                      label=label, names=names.get(requested, "such option"), name=names[option]))
     if len(options) > 1:
-        widget(st.selectbox, name, label, option, set_param_from_widget, options=options, format_func=lambda o: names[o])
+        widget(st.selectbox, name, label, option, set_param_from_widget, options=options, format_func=lambda o: str(names[o]))
     return option
 
 

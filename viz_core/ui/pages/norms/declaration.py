@@ -1,6 +1,7 @@
 """The declaration of the page Pre- and Post-LN: its names, sections, link parameters and states."""
 
 from viz_core.config import CHOICES
+from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
@@ -10,22 +11,22 @@ EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # values tha
 
 PAGE = PageSpec(
     name="norms",
-    title="Pre- and Post-LN",
+    title=lazy("Pre- and Post-LN"),
     icon=":material/balance:",
-    question="Why did Pre-LN replace Post-LN?",
-    introduction="The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. "
+    question=lazy("Why did Pre-LN replace Post-LN?"),
+    introduction=lazy("The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. "
     "Later ones normalise the input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use "
-    "the same weights and the same sentence; only the place of the LayerNorm differs.",
-    home_text="where the LayerNorm is placed, and why that matters",
-    group="The parts",
+    "the same weights and the same sentence; only the place of the LayerNorm differs."),
+    home_text=lazy("where the LayerNorm is placed, and why that matters"),
+    group=lazy("The parts"),
     section_param="norm_section",
     sections=(
-        PageSection("depth", "Depth", "norm_depth_chart"),
-        PageSection("theory", "Theory", "norm_theory"),
-        PageSection("gradients", "Gradients", "norm_gradients"),
-        PageSection("token", "One token", "norm_steps"),
-        PageSection("batchnorm", "LayerNorm and BatchNorm", "norm_cells"),
-        PageSection("distributions", "Distributions", "norm_ridges"),
+        PageSection("depth", lazy("Depth"), "norm_depth_chart"),
+        PageSection("theory", lazy("Theory"), "norm_theory"),
+        PageSection("gradients", lazy("Gradients"), "norm_gradients"),
+        PageSection("token", lazy("One token"), "norm_steps"),
+        PageSection("batchnorm", lazy("LayerNorm and BatchNorm"), "norm_cells"),
+        PageSection("distributions", lazy("Distributions"), "norm_ridges"),
     ),
     own_url_params=(
         UrlParam("norm_depth", 24, range(1, 49)),

@@ -9,6 +9,7 @@ from viz_core.analysis.norm_placement import DepthCurve, Metric
 from viz_core.config.activations import ACTIVATIONS
 from viz_core.figures.block_drawing import blocks_html
 from viz_core.figures.norm_placement import METRIC_NAMES, METRIC_TITLES, PLACEMENT_TITLES, depth_figure
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.ui.components.calls import Call, ScreenOnly, evaluated
@@ -24,19 +25,19 @@ from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked
 
 # The stage that a metric measures, where that is not the residual stream.
 HIGHLIGHTED_STAGES = {"inactive": "ffn.out", "entropy": "self_attn.out"}
-TAKEAWAYS: dict[Metric, str] = {
-    "power": _("**Compare the slopes:** {placements}"),
-    "mean": _("**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it."),
-    "std": _("**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a "
-             "norm it is 1."),
-    "largest": _("**See how large the largest single value becomes:** it is the first to exceed the range of half precision "
-                 "(float16), which ends at 65,504."),
-    "cosine": _("**Do the tokens become the same?** At 1 all tokens of a sentence point in the same direction, and attention "
-                "cannot tell them apart."),
-    "inactive": _("**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns "
-                  "{learns} from this batch."),
-    "entropy": _("**Does the entropy change with depth?** It is high if queries spread their attention over many keys, and low "
-                 "if they attend to few."),
+TAKEAWAYS: dict[Metric, LazyText] = {
+    "power": lazy("**Compare the slopes:** {placements}"),
+    "mean": lazy("**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it."),
+    "std": lazy("**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a "
+                "norm it is 1."),
+    "largest": lazy("**See how large the largest single value becomes:** it is the first to exceed the range of half precision "
+                    "(float16), which ends at 65,504."),
+    "cosine": lazy("**Do the tokens become the same?** At 1 all tokens of a sentence point in the same direction, and attention "
+                   "cannot tell them apart."),
+    "inactive": lazy("**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns "
+                     "{learns} from this batch."),
+    "entropy": lazy("**Does the entropy change with depth?** It is high if queries spread their attention over many keys, and low "
+                    "if they attend to few."),
 }
 
 
@@ -74,7 +75,7 @@ def depth_section(context: PageContext) -> None:
             _explain_growth(power)
     if stack:
         warn_about_non_finite({name: odd.value() for name, (__, odd) in found.items()})
-        st.markdown(_describe_last_values(shown, metric) + LOG_AXIS_NOTE * (figure.value().layout.yaxis.type == "log"))
+        st.markdown(_describe_last_values(shown, metric) + f" {LOG_AXIS_NOTE}" * (figure.value().layout.yaxis.type == "log"))
         _show_notes(stack, metric, names)
     st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
                   "in Pre-LN the stream bypasses them all."))
@@ -105,7 +106,7 @@ def _explain_growth(power: float) -> None:
 def _show_notes(stack: UntrainedStack, metric: Metric, names: Sequence[str]) -> None:
     """Show what the other placements do, what counts as inactive, and which model was measured."""
     if metric == "power" and (further_placements := names[MAX_EFFECTS:]):
-        st.markdown(" ".join(EFFECTS[name] for name in further_placements))
+        st.markdown(" ".join(str(EFFECTS[name]) for name in further_placements))
     if metric == "inactive" and not (activation := ACTIVATIONS[stack.config.activation]).zeroes_negatives:
         st.caption(_("Inactive means at or below 0. Unlike ReLU, {title} lets small negative values through.",
                      title=activation.title))
@@ -114,12 +115,12 @@ def _show_notes(stack: UntrainedStack, metric: Metric, names: Sequence[str]) -> 
 
 MAX_EFFECTS = 2  # placements whose effect is described above the chart; the others are described below it
 EFFECTS = {
-    "post": _("Post-LN's LayerNorm brings ‖x‖²/d back to 1 after every sum."),
-    "pre": _("In Pre-LN nothing rescales the stream, so all contributions stay in it."),
-    "pre_no_final": _("Without a final norm, Pre-LN's stream leaves the stack unscaled."),
-    "none": _("Without any norm, nothing limits the stream."),
-    "post_no_residual": _("Without residual connections, Post-LN's norm reads only the output of the sub-layer."),
-    "plain": _("Without norms and residual connections, each sub-layer reads only the output of the previous one."),
+    "post": lazy("Post-LN's LayerNorm brings ‖x‖²/d back to 1 after every sum."),
+    "pre": lazy("In Pre-LN nothing rescales the stream, so all contributions stay in it."),
+    "pre_no_final": lazy("Without a final norm, Pre-LN's stream leaves the stack unscaled."),
+    "none": lazy("Without any norm, nothing limits the stream."),
+    "post_no_residual": lazy("Without residual connections, Post-LN's norm reads only the output of the sub-layer."),
+    "plain": lazy("Without norms and residual connections, each sub-layer reads only the output of the previous one."),
 }  # the effect of each placement on the residual stream, whatever the weights
 
 
@@ -127,12 +128,12 @@ def depth_takeaway(metric: Metric, names: Sequence[str], activation: str) -> str
     """Return the sentence above the chart: what to look at, for this metric and the drawn placements."""
     is_exact = ACTIVATIONS[activation].zeroes_negatives  # other activations let a little through
     return TAKEAWAYS[metric].format(
-        placements=" ".join(EFFECTS[name] for name in names[:MAX_EFFECTS]) or _("they show how much each layer adds."),
+        placements=" ".join(str(EFFECTS[name]) for name in names[:MAX_EFFECTS]) or _("they show how much each layer adds."),
         passes=_("passes nothing") if is_exact else _("passes next to nothing"), learns="nothing" if is_exact else "little",
     )
 
 
-LOG_AXIS_NOTE = " " + _("The axis is logarithmic: a straight line means that every layer changes the value by the same factor.")
+LOG_AXIS_NOTE = lazy("The axis is logarithmic: a straight line means that every layer changes the value by the same factor.")
 
 
 def _describe_last_values(found: Mapping[str, Sequence[DepthCurve]], metric: Metric) -> str:

@@ -49,7 +49,7 @@ def _draw_histograms(
 
     Returns None if the runs have no layers.
     """
-    runs = {PLACEMENT_TITLES[name]: capture for name, capture in stack.runs(names).items()}
+    runs = {str(PLACEMENT_TITLES[name]): capture for name, capture in stack.runs(names).items()}
     captures = evaluated(runs)
     sides: list[Side] = [s for s in ("source", "target") if layer_stage_names(captures, s)]
     if not sides:
@@ -66,9 +66,9 @@ def _draw_histograms(
         leaf = choose_option("norm_leaf", _("Stage"), ordered, {n: n for n in ordered})
         scale = linked_widget(st.segmented_control, "norm_scale", _("Scale"), required=True,
                               format_func={"auto": _("Automatic"), "linear": _("Linear"), "log": _("Logarithmic")}.get)
-    key = (stack.key, tuple(names), side, leaf, scale)
+    key = (stack.key, tuple(runs), side, leaf, scale)
     found = cached(Call(activation_histograms, runs, side, leaf, scale), "norm spreads", key)
-    colours = {PLACEMENT_TITLES[name]: PLACEMENT_COLOURS[name] for name in names}
+    colours = {str(PLACEMENT_TITLES[name]): PLACEMENT_COLOURS[name] for name in names}
     with main:
         chart(Call(ridges_figure, found, colours, dark=ScreenOnly(is_dark())), "norm_ridges", fill=True)
     return found
@@ -79,10 +79,17 @@ def describe_widths(found: PlacementHistograms) -> str:
     widths = []
     for name, s in found.by_placement.items():
         if len(s.layers) > 1 and np.isfinite(s.std).all() and s.std[0] > 0:
-            times = float(s.std[-1] / s.std[0])
-            trend = _("gets wider") if times > 1.05 else _("gets narrower") if times < 0.95 else _("stays about as wide")
-            widths.append(f"{name} {trend} (σ × {rounded(times, 3)})")
+            widths.append(_describe_width(name, float(s.std[-1] / s.std[0])))
     return _("From the first layer to the last: {widths}.", widths=", ".join(widths)) if widths else ""
+
+
+def _describe_width(placement: str, times: float) -> str:
+    """Return a clause on a placement whose standard deviation grows by a factor."""
+    if times > 1.05:
+        return _("{placement} gets wider (σ × {times})", placement=placement, times=rounded(times, 3))
+    if times < 0.95:
+        return _("{placement} gets narrower (σ × {times})", placement=placement, times=rounded(times, 3))
+    return _("{placement} stays about as wide (σ × {times})", placement=placement, times=rounded(times, 3))
 
 
 def _show_width_table(histograms: Call[PlacementHistograms]) -> None:

@@ -18,7 +18,7 @@ from viz_core.analysis.norm_placement import (
     pre_ln_power_bounds,
 )
 from viz_core.figures.norm_placement import PLACEMENT_TITLES, post_ln_theory_figure, pre_ln_theory_figure
-from viz_core.messages import plural
+from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded, signed_percent
 from viz_core.ui.components.calls import Call, Expression, ScreenOnly, evaluated
@@ -29,20 +29,22 @@ from viz_core.ui.shared.elements import chart, is_dark, table
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_expander, linked_widget, set_url_params, show_hint, url_param
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
-ASSUMPTION_NAMES = {
-    "gaussian": (_("iid Gaussian input"),
-                 _("The input is now the embeddings of your words, with a power of {power} instead of 1. Post-LN's norms "
-                   "remove the difference immediately; Pre-LN's stream keeps it.")),
+ASSUMPTION_NAMES: dict[str, tuple[str | LazyText, str | LazyText]] = {
+    "gaussian": (lazy("iid Gaussian input"),
+                 lazy("The input is now the embeddings of your words, with a power of {power} instead of 1. Post-LN's norms "
+                      "remove the difference immediately; Pre-LN's stream keeps it.")),
     "uniform": ("W_Q = W_K = 0",
-                _("Attention is no longer uniform: how much it averages depends on the input. Post-LN's 3d/2 does not depend on "
-                  "this, because a norm follows the attention; the mean field does depend on it.")),
-    "unbiased": (_("zero biases"), _("Biases are drawn with torch's U(±1/√fan_in): each adds the same vector to every token.")),
-    "single": (_("one head"), _("The model has four heads. While W_Q = W_K = 0 they all average in the same way, so this alone "
-                                "changes nothing.")),
+                lazy("Attention is no longer uniform: how much it averages depends on the input. Post-LN's 3d/2 does not depend on "
+                     "this, because a norm follows the attention; the mean field does depend on it.")),
+    "unbiased": (lazy("zero biases"), lazy("Biases are drawn with torch's U(±1/√fan_in): each adds the same vector to every "
+                                           "token.")),
+    "single": (lazy("one head"), lazy("The model has four heads. While W_Q = W_K = 0 they all average in the same way, so this "
+                                      "alone changes nothing.")),
     "square": ("d_ff = d",
-               _("d_ff = 4d: between Xavier matrices the feed-forward network adds f = 2·d·d_ff/(d + d_ff)² = 0.32 instead of "
-                 "½. The mean field accounts for this; Lemma 2 as printed does not.")),
-    "normal": (_("every matrix N(0, 1/d)"), _("torch's U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far less.")),
+               lazy("d_ff = 4d: between Xavier matrices the feed-forward network adds f = 2·d·d_ff/(d + d_ff)² = 0.32 instead of "
+                    "½. The mean field accounts for this; Lemma 2 as printed does not.")),
+    "normal": (lazy("every matrix N(0, 1/d)"), lazy("torch's U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far "
+                                                    "less.")),
 }
 
 
@@ -61,7 +63,7 @@ def theory_section(context: PageContext) -> None:
         draws = linked_widget(st.segmented_control, "norm_draws", _("Draws of the weights"), required=True, wrap=True,
                               help=_("The theory is about the mean over all draws; the points are the mean over this many."))
         broken = linked_widget(st.pills, "norm_broken", _("Assumptions to drop"), selection_mode="multi", wrap=True,
-                               format_func=lambda b: ASSUMPTION_NAMES[b][0])
+                               format_func=lambda b: str(ASSUMPTION_NAMES[b][0]))
         reset = {v: URL_PARAM_BY_NAME[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
         st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_url_params, kwargs=reset,
                   help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements are below."))
@@ -174,7 +176,8 @@ def _describe_dropped_assumptions(
                       draws=plural("{n:,} draw", "{n:,} draws", draws), view=url_param("norm_width"), alike=cosines))
         return
     power = rounded(float(found.pre.values[0]), 3)
-    dropped = [f"- {escaped(ASSUMPTION_NAMES[b][0])}. {escaped(ASSUMPTION_NAMES[b][1].replace('{power}', power))}" for b in broken]
+    named = [tuple(map(str, ASSUMPTION_NAMES[b])) for b in broken]
+    dropped = [f"- {escaped(name)}. {escaped(effect.replace('{power}', power))}" for name, effect in named]
     st.markdown("\n".join([_("**The dropped assumptions:**"), *dropped]))
 
 

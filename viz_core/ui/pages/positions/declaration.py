@@ -1,35 +1,35 @@
 """The declaration of the page Positions: its names, sections, link parameters and states."""
 
 from viz_core.config import CHOICES
-from viz_core.messages import translate as _
+from viz_core.messages import LazyText, lazy
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
-DOCUMENT_SENTENCES = {  # example sentences of the documents, for Positions
-    "i_love_you_chinese": "我爱你", "dog_bites_man_chinese": "狗咬人", "i_love_you": _("I love you"),
-    "dog_bites_man": _("the dog bites the man"),
+DOCUMENT_SENTENCES: dict[str, str | LazyText] = {  # example sentences of the documents, for Positions
+    "i_love_you_chinese": "我爱你", "dog_bites_man_chinese": "狗咬人", "i_love_you": lazy("I love you"),
+    "dog_bites_man": lazy("the dog bites the man"),
 }
 
 PAGE = PageSpec(
     name="positions",
-    title="Positions",
+    title=lazy("Positions"),
     icon=":material/waves:",
-    question="How does a Transformer know the order of the words?",
-    introduction="Without positions and without a causal mask, attention treats a sentence as a set of words: it "
+    question=lazy("How does a Transformer know the order of the words?"),
+    introduction=lazy("Without positions and without a causal mask, attention treats a sentence as a set of words: it "
     "cannot tell 我爱你 from 你爱我. So each position gets its own encoding. The first Transformer used waves, from fast "
-    "ones to very slow ones.",
-    home_text="how the model learns about word order",
-    group="The parts",
+    "ones to very slow ones."),
+    home_text=lazy("how the model learns about word order"),
+    group=lazy("The parts"),
     section_param="pos_section",
     compares_runs=True,
     sections=(
-        PageSection("waves", "Waves", "pos_waves"),
-        PageSection("matrix", "Matrix", "pos_table"),
-        PageSection("clock", "Clock", "pos_clock"),
-        PageSection("similarity", "Similarity", "pos_similarity"),
-        PageSection("sentence", "Your sentence", "pos_parts"),
-        PageSection("schemes", "All schemes", "pos_schemes"),
-        PageSection("experiments", "Experiments", "pos_experiment"),
+        PageSection("waves", lazy("Waves"), "pos_waves"),
+        PageSection("matrix", lazy("Matrix"), "pos_table"),
+        PageSection("clock", lazy("Clock"), "pos_clock"),
+        PageSection("similarity", lazy("Similarity"), "pos_similarity"),
+        PageSection("sentence", lazy("Your sentence"), "pos_parts"),
+        PageSection("schemes", lazy("All schemes"), "pos_schemes"),
+        PageSection("experiments", lazy("Experiments"), "pos_experiment"),
     ),
     own_url_params=(
         UrlParam("pos_length", 100, range(1, 5001)),  # the page's own table, as in the plot of document 001
@@ -49,7 +49,9 @@ PAGE = PageSpec(
             "pos_sentence",
             "yours",
             ("yours", *DOCUMENT_SENTENCES),
-            old_values={text: name for name, text in DOCUMENT_SENTENCES.items()},
+            old_values={
+                text if isinstance(text, str) else text.message: name for name, text in DOCUMENT_SENTENCES.items()
+            },
         ),
         UrlParam("pos_experiment", "swap", ("swap", "shuffle", "prepend", "past", "longer")),
         UrlParam("pos_way", "moved", ("moved", "row")),  # longer than trained: later positions, or several sentences in a row

@@ -127,6 +127,6 @@ def describe_extrapolation(found: "LengthResult", step: int) -> str:
 
 def _scheme_names(positions: Iterable[Position]) -> str:
     """Return the names of the schemes for the start of a sentence: "Sinusoidal, learned and RoPE"."""
-    *first, last = [POSITION_SCHEMES[p].name for p in positions]
+    *first, last = [str(POSITION_SCHEMES[p].name) for p in positions]
     joined = _("{first} and {last}", first=", ".join(first), last=last) if first else last
     return joined[0].upper() + joined[1:]

@@ -148,7 +148,9 @@ def all_schemes_section(context: PageContext) -> None:
         _head_control(context)
     tried = _experiment(context, words)
     found = evaluated(tried.schemes)
-    weights_by_title = [(TITLES[p], tried.schemes[p].attribute("weights")[head]) for p, s in found.items() if s.weights is not None]
+    weights_by_title = [
+        (str(TITLES[p]), tried.schemes[p].attribute("weights")[head]) for p, s in found.items() if s.weights is not None
+    ]
     with main:
         linked_heatmaps(Call(scheme_attention_panels, weights_by_title, tried.tokens, tried.masked), "pos_schemes", fill=True)
     st.header(_("What each scheme adds"), anchor=False)
@@ -203,7 +205,7 @@ def _scheme_panels(tried: _Experiment, position: Position) -> list[Call[Panel]]:
 def _panel_title(position: Position) -> str:
     """Return the title of the heatmap of a scheme. The figures of rows and angles append what they show."""
     title = TITLES[position]
-    return _("{title}: added to the scores", title=title) if POSITION_SCHEMES[position].applied_to == "scores" else title
+    return str(_("{title}: added to the scores", title=title) if POSITION_SCHEMES[position].applied_to == "scores" else title)
 
 
 def _explain_sinusoidal(tried: _Experiment, position: Position) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_core.analysis.positions import ColourRange
 from viz_core.config.position_schemes import POSITION_SCHEMES, Position
+from viz_core.messages import LazyText
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
 from viz_core.text import AnyTokenizer, bidi_isolated, unknown_words
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.experiments.position_experiments import SentenceTokens
     from viz_core.model.transformer import Transformer
 
-TITLES: dict[Position, str] = {position: scheme.title for position, scheme in POSITION_SCHEMES.items()}
+TITLES: dict[Position, LazyText] = {position: scheme.title for position, scheme in POSITION_SCHEMES.items()}
 
 
 def selected_sentence(context: PageContext) -> "Call[SentenceTokens]":

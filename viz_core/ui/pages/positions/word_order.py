@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import length_accuracy_figure, output_change_panels, score_change_figure
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.messages.number_format import rounded_percent
@@ -52,39 +53,40 @@ if TYPE_CHECKING:
     from viz_core.experiments.position_experiments import SentenceTokens
 
 EXPERIMENT_TITLES = {
-    "swap": _("Swap two words"),
-    "shuffle": _("Shuffle"),
-    "prepend": _("Prepend a word"),
-    "past": _("Exceed max_len"),
-    "longer": _("Length extrapolation"),
+    "swap": lazy("Swap two words"),
+    "shuffle": lazy("Shuffle"),
+    "prepend": lazy("Prepend a word"),
+    "past": lazy("Exceed max_len"),
+    "longer": lazy("Length extrapolation"),
 }
 TAKEAWAYS = {
-    "swap": _("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of the "
-              "words."),
-    "shuffle": _("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of the "
+    "swap": lazy("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of the "
                  "words."),
-    "prepend": _("**Look for lines in the grey band:** under these schemes the scores of the same words stay as they were."),
-    "past": _("**Compare the results:** which schemes read a sentence that is longer than the position table?"),
+    "shuffle": lazy("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of "
+                    "the words."),
+    "prepend": lazy("**Look for lines in the grey band:** under these schemes the scores of the same words stay as they were."),
+    "past": lazy("**Compare the results:** which schemes read a sentence that is longer than the position table?"),
 }
 LENGTH_TAKEAWAYS = {
-    "moved": _("**Follow the curves to the right:** the later a sentence starts, the more of its positions are new to the models. "
-               "At the solid line, all of them are."),
-    "row": _("**Follow the curves to the right:** beyond the solid line the texts are longer than the sentences of the training."),
+    "moved": lazy("**Follow the curves to the right:** the later a sentence starts, the more of its positions are new to the "
+                  "models. At the solid line, all of them are."),
+    "row": lazy("**Follow the curves to the right:** beyond the solid line the texts are longer than the sentences of the "
+                "training."),
 }
-ORDER_VERDICTS = {True: _("the same vectors, reordered"), False: _("order-sensitive")}
+ORDER_VERDICTS = {True: lazy("the same vectors, reordered"), False: lazy("order-sensitive")}
 SECONDS = 4.0  # roughly, for three models to read all held-out sentences
 
 
 def experiments_section(context: PageContext) -> None:
     """Draw the chosen experiment: one of four changes to a sentence under every scheme, or trained weights on longer texts."""
     chosen = url_param("pos_experiment")
-    show_hint(LENGTH_TAKEAWAYS[url_param("pos_way")] if chosen == "longer" else TAKEAWAYS[chosen])
+    show_hint(str(LENGTH_TAKEAWAYS[url_param("pos_way")] if chosen == "longer" else TAKEAWAYS[chosen]))
     main, rail = figure_and_rail()
     with main:
         main = st.container(key="pos_experiment")
     with rail:
         for name, label in EXPERIMENT_TITLES.items():
-            st.button(label, key=f"pos_do_{name}", type="primary" if name == chosen else "secondary", on_click=set_url_params,
+            st.button(str(label), key=f"pos_do_{name}", type="primary" if name == chosen else "secondary", on_click=set_url_params,
                       kwargs={"pos_experiment": name}, width="stretch")
     if chosen == "longer":
         _extrapolate_length(context, main, rail)
@@ -123,7 +125,7 @@ def _sentence_control(context: PageContext) -> "Call[SentenceTokens] | None":
     which = linked_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
                           label_visibility="collapsed", format_func=lambda name: DOCUMENT_SENTENCES.get(name, _("Your sentence")))
     if which != "yours":
-        read = RunInputs(context).tokenizers()[context.config.input_side].method("tokens_and_ids", DOCUMENT_SENTENCES[which])
+        read = RunInputs(context).tokenizers()[context.config.input_side].method("tokens_and_ids", str(DOCUMENT_SENTENCES[which]))
         return Call(first_tokens, read.named("read")[0], read[1]).named("words")
     if context.capture is None:
         return None
@@ -136,14 +138,14 @@ def _known_document_sentences(context: PageContext) -> list[str]:
     return [
         name
         for name, text in DOCUMENT_SENTENCES.items()
-        if not context.tokenizers[context.config.input_side].unknown_with_suggestions(text)
+        if not context.tokenizers[context.config.input_side].unknown_with_suggestions(str(text))
     ]
 
 
 def _note_unavailable_sentences(context: PageContext) -> None:
     """Show which sentences of the documents are not offered, and why."""
     known = _known_document_sentences(context)
-    if left_out := [text for name, text in DOCUMENT_SENTENCES.items() if name not in known]:
+    if left_out := [str(text) for name, text in DOCUMENT_SENTENCES.items() if name not in known]:
         st.caption(_("Sentences of the documents that are not offered here, because this model does not know all of their words: "
                      "{left_out}. A document's model reads any text: choose one under Model.", left_out=", ".join(left_out)))
 
@@ -218,7 +220,7 @@ def _show_reordering(context: PageContext, words: "Call[SentenceTokens]", order:
             "causal_equivariant": _("and that means"),
         },
         _("The difference of each position scheme"),
-        replaced_columns={"scheme": [TITLES[name] for name in frame["scheme"]], **verdicts},
+        replaced_columns={"scheme": [str(TITLES[name]) for name in frame["scheme"]], **verdicts},
     )
     _show_refusals({r.position: r.problem for r in result.rows if r.problem})
     size = max((r.output_scale for r in result.rows if not r.problem), default=0.0)
@@ -277,7 +279,7 @@ def _prepend(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGen
     layers = {name: number_column(_("Layer {layer}", layer=name.partition("_")[2]), 2)
               for name in map(str, frame) if name.startswith("layer_")}
     if layers:
-        words_of = {"scheme": [TITLES[name] for name in frame["scheme"]],
+        words_of = {"scheme": [str(TITLES[name]) for name in frame["scheme"]],
                     "unchanged": [_("unchanged") if same else _("changed") for same in frame["unchanged"]]}
         data_table(frame_call, "pos_changes", {"scheme": _("Scheme"), "unchanged": _("Scores of layer 0"), **layers},
                    _("The change of each position scheme"), replaced_columns=words_of)
@@ -319,7 +321,7 @@ def _exceed_max_len(context: PageContext, words: "Call[SentenceTokens]", main: D
             result_words = _("reads all tokens; all outputs are finite")
         else:
             result_words = _("reads all tokens; some outputs are not finite")
-        rows.append([TITLES[r.position], f"{r.n_tokens:,}", result_words])
+        rows.append([str(TITLES[r.position]), f"{r.n_tokens:,}", result_words])
     with main:
         table([_("Scheme"), _("Tokens"), _("Result")], rows, fill=True)
     if len({r.n_tokens for r in result.rows}) > 1:
@@ -332,7 +334,7 @@ def _exceed_max_len(context: PageContext, words: "Call[SentenceTokens]", main: D
 # ---------------------------------------------------------------- longer than trained
 
 
-LENGTH_TEST_TITLES = {"moved": _("Start the same sentences later"), "row": _("Join several sentences")}
+LENGTH_TEST_TITLES = {"moved": lazy("Start the same sentences later"), "row": lazy("Join several sentences")}
 
 
 def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaGenerator) -> None:
@@ -382,9 +384,9 @@ def _show_accuracies(found: "LengthResult", cards: dict[Position, Card], step: i
     rows = []
     for position, title in TITLES.items():
         if position not in cards:
-            rows.append([title, _("no trained weights here; see Prepend a word"), "–", "–"])
+            rows.append([str(title), _("no trained weights here; see Prepend a word"), "–", "–"])
             continue
-        rows.append([title, cards[position].title, *(_format_score(found.score(position, s)) for s in (first, step))])
+        rows.append([str(title), str(cards[position].title), *(_format_score(found.score(position, s)) for s in (first, step))])
     table([_("Scheme"), _("Weights"), before, now], rows)
 
 
@@ -415,16 +417,17 @@ def _show_translations(context: PageContext, cards: dict[Position, Card], vocabu
     note_unknown_words(named["source"], text)
 
     def translation(position: Position, places: int) -> str:
-        def make() -> str:
+        def make() -> str | UserError:
             try:
                 return " ".join(translate_padded(shared_model(cards[position]), named, words.ids, places))
-            except ValueError as error:
-                return error_message(error)
+            except UserError as error:
+                return error.without_traceback()
 
-        return cached_result("translated", (cards[position].name, words.ids, copied, places), make)
+        found = cached_result("translated", (cards[position].name, words.ids, copied, places), make)
+        return found if isinstance(found, str) else error_message(found)
 
     table([_("Scheme"), _("Translation at position 0"), _("Translation {step} positions later", step=step)],
-          [[TITLES[p], translation(p, 0), translation(p, step)] for p in cards])
+          [[str(TITLES[p]), translation(p, 0), translation(p, step)] for p in cards])
 
 
 EXPERIMENTS = {"swap": _swap, "shuffle": _shuffle, "prepend": _prepend, "past": _exceed_max_len}

@@ -14,7 +14,7 @@ from viz_core.capture import Capture
 from viz_core.config import Init, Side
 from viz_core.figures.position_schemes import input_panels, magnitudes_figure, two_run_input_panels
 from viz_core.figures.two_runs import RunView
-from viz_core.messages import plural
+from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
 from viz_core.stages import SIDE_NAMES
@@ -26,7 +26,7 @@ from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 
 ONE_SCALE_TAKEAWAY = (
-    _("**Compare the parts:** all share one colour scale, so the stronger a colour, the further its number is from 0.")
+    lazy("**Compare the parts:** all share one colour scale, so the stronger a colour, the further its number is from 0.")
 )
 
 
@@ -55,7 +55,7 @@ def your_sentence_section(context: PageContext) -> None:
         drawn = Call(two_run_input_panels, input_a, input_b, both.attribute("pairs")[side], runs.shown)
         takeaway = _describe_differences(input_a.value(), b, runs.aligned.pairs[side], runs.shown)
     with takeaway_place:
-        show_hint(takeaway)
+        show_hint(str(takeaway))
     with main:
         linked_heatmaps(drawn.named("panels_and_colours")[0], "pos_parts", fill=True)
     note_clipped_colours(evaluated(drawn[1]))
@@ -65,8 +65,8 @@ def your_sentence_section(context: PageContext) -> None:
     else:
         st.markdown(_("The position rows are the same for every sentence; the model receives only the sum."))
     if b.config.n_segments:
-        st.caption(_("This model also adds a segment row, which is {value}part of the sum drawn here.",
-                     value="" if b.is_model_scale else _("not") + " "))
+        st.caption(_("This model also adds a segment row, which is part of the sum drawn here.") if b.is_model_scale
+                   else _("This model also adds a segment row, which is not part of the sum drawn here."))
     _draw_magnitudes(context, capture, side, item, b.pos_embed)
 
 
@@ -139,10 +139,11 @@ def _draw_magnitudes(context: PageContext, capture: Capture, side: Side, item: i
         _("{name} {x}, times √d_model {x_2}", name=name, x=full_number(x), x_2=full_number(x * c.d_model**0.5))
         for name, x in expected_norms.items()
     )
-    note = "" if added is not None else " " + _("The positions are the sinusoidal ones that this model could add.")
-    n = int(is_real.sum())
-    st.caption(_("Measured on your {tokens}. Expected lengths: {expected}. {comparison}{whose}",
-                 tokens=plural("{n:,} token", "{n:,} tokens", n), expected=expected, comparison=comparison, whose=note))
+    sentences = [plural("Measured on your {n:,} token.", "Measured on your {n:,} tokens.", int(is_real.sum())),
+                 _("Expected lengths: {expected}.", expected=expected), comparison]
+    if added is None:
+        sentences.append(_("The positions are the sinusoidal ones that this model could add."))
+    st.caption(" ".join(sentences))
 
 
 def compare_norms(embedding_norm: float, position_norm: float) -> str:

@@ -65,16 +65,17 @@ def describe_change(before: RunSize, after: RunSize) -> str:
     counts = [_("{reshaped} of {n_new} tensors have a different shape", reshaped=n_reshaped, n_new=len(new))]
     same_shape = len(marks) - n_reshaped - n_new
     other_counts = (
-        (same_shape, _("have the same shape but a different cost")), (n_new, _("are new")), (len(removed), _("are removed")),
+        (same_shape, _("{n} have the same shape but a different cost", n=same_shape)), (n_new, _("{n} are new", n=n_new)),
+        (len(removed), _("{n} are removed", n=len(removed))),
     )
-    counts += [f"{n} {what}" for n, what in other_counts if n]
+    counts += [counted for n, counted in other_counts if n]
     sums = [
-        f"{name} {total_amount(old, amount):,} → {total_amount(new, amount):,}"
+        _("{amount} {before:,} → {after:,}", amount=name, before=total_amount(old, amount), after=total_amount(new, amount))
         for amount, name in AMOUNT_TITLES.items()
         if total_amount(old, amount) != total_amount(new, amount)
     ]
-    settings = _describe_changed_settings(before, after)
-    return f"**{first_few(settings, MAX_NAMED) or 'No size changed'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
+    settings = first_few(_describe_changed_settings(before, after), MAX_NAMED) or _("No size changed")
+    return _("**{settings}**: {effects}.", settings=settings.replace("_", r"\_"), effects="; ".join([*counts, *sums]))
 
 
 def describe_difference_from_a(a: RunSize, b: RunSize, differences: Sequence[Difference]) -> str:
@@ -90,24 +91,26 @@ def describe_difference_from_a(a: RunSize, b: RunSize, differences: Sequence[Dif
     shapes = {line.name: line.shape for line in new}
     n_reshaped = sum(was is not None and was.shape != shapes[name] for name, was in marks.items())
     n_new = sum(was is None for was in marks.values())
+    same_shape = len(marks) - n_reshaped - n_new
     counts = [
-        (n_reshaped, _("have another shape")), (len(marks) - n_reshaped - n_new, _("have the same shape but another cost")),
-        (n_new, _("are only in B")), (len(removed), _("are only in A")),
+        (n_reshaped, _("{n:,} have another shape", n=n_reshaped)),
+        (same_shape, _("{n:,} have the same shape but another cost", n=same_shape)),
+        (n_new, _("{n:,} are only in B", n=n_new)), (len(removed), _("{n:,} are only in A", n=len(removed))),
     ]
     sums = [_("{amount} {a:,} | {b:,}", amount=name, a=total_amount(old, amount), b=total_amount(new, amount))
             for amount, name in AMOUNT_TITLES.items() if total_amount(old, amount) != total_amount(new, amount)]
-    head = _("**{n:,} of {many:,} tensors differ**, marked with A’s value before B’s", n=len(marks) + len(removed),
-             many=len({*(line.name for line in old), *shapes}))
-    return f"{head}: " + "; ".join([*(f"{n:,} {what}" for n, what in counts if n), *sums]) + "."
+    return _("**{n:,} of {many:,} tensors differ**, marked with A’s value before B’s: {effects}.", n=len(marks) + len(removed),
+             many=len({*(line.name for line in old), *shapes}),
+             effects="; ".join([*(counted for n, counted in counts if n), *sums]))
 
 
 def _describe_changed_settings(before: RunSize, after: RunSize) -> list[str]:
     """Return each setting that differs, such as "qk_dim 32 → 8", lengths last."""
     old, new = before[0], after[0]
     found = [
-        f"{c.label} {c.format_value(c.value(old))} → {c.format_value(c.value(new))}"
+        _("{setting} {before} → {after}", setting=c.label, before=c.format_value(c.value(old)), after=c.format_value(c.value(new)))
         for c in CONTROLS
         if c.value(old) != c.value(new) and (c.has_effect(old) or c.has_effect(new))
     ]
-    lengths = zip(("sentences", _("source tokens"), _("target tokens")), before[1:], after[1:], strict=True)
-    return found + [f"{name} {a} → {b}" for name, a, b in lengths if a != b]
+    lengths = zip((_("sentences"), _("source tokens"), _("target tokens")), before[1:], after[1:], strict=True)
+    return found + [_("{setting} {before} → {after}", setting=name, before=a, after=b) for name, a, b in lengths if a != b]

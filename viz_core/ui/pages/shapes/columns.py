@@ -5,31 +5,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from viz_core.analysis.stage_costs import Amount, StageCost
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import LIBRARY_TITLES, ParameterSpec
 from viz_core.ui.components.table import CellValue, ColumnKind
 
 ALL_ROWS = "all"
-AMOUNT_TITLES: dict[Amount, str] = {
-    "parameters": _("parameters"),
+AMOUNT_TITLES: dict[Amount, str | LazyText] = {
+    "parameters": lazy("parameters"),
     "flops": "FLOPs",
-    "nbytes": _("bytes"),
+    "nbytes": lazy("bytes"),
 }  # summed over all tensors
-COLUMN_GROUP_TITLES = {  # optional groups of columns
-    "symbolic_shape": _("symbolic shape"), "dtype": _("dtype"), "parameters": _("parameters"), "flops": "FLOPs",
-                 "bytes": _("bytes"),
-    "statistics": _("statistics"), **LIBRARY_TITLES, "sequence_first": _("sequence-first"),
+COLUMN_GROUP_TITLES: dict[str, str | LazyText] = {  # optional groups of columns
+    "symbolic_shape": lazy("symbolic shape"), "dtype": lazy("dtype"), "parameters": lazy("parameters"), "flops": "FLOPs",
+    "bytes": lazy("bytes"), "statistics": lazy("statistics"), **LIBRARY_TITLES, "sequence_first": lazy("sequence-first"),
 }
 
-SIZE_NAMES = {"vocabulary": _("vocabulary")}  # sizes of symbolic shapes; all others are names in code
+SIZE_NAMES = {"vocabulary": lazy("vocabulary")}  # sizes of symbolic shapes; all others are names in code
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: heading, kind, minimum width in pixels, cell, and the group that shows it."""
 
-    label: str
+    label: str | LazyText
     kind: ColumnKind
     width: int
     cell: Callable[[StageCost], CellValue]
@@ -70,29 +70,29 @@ def _alias(library: str) -> Callable[[StageCost], CellValue]:
 
 
 COLUMNS = (
-    Column(_("name"), "name", 200, lambda line: line.name),
-    Column(_("axes"), "axes", 118, lambda line: " ".join(line.stage.axes) or "–", compared_value=lambda line: line.stage.axes),
-    Column(_("shape"), "shape", 140, lambda line: format_shape(line.shape), compared_value=lambda line: line.shape),
-    Column(_("meaning"), "text", 180, lambda line: line.stage.meaning),
+    Column(lazy("name"), "name", 200, lambda line: line.name),
+    Column(lazy("axes"), "axes", 118, lambda line: " ".join(line.stage.axes) or "–", compared_value=lambda line: line.stage.axes),
+    Column(lazy("shape"), "shape", 140, lambda line: format_shape(line.shape), compared_value=lambda line: line.shape),
+    Column(lazy("meaning"), "text", 180, lambda line: str(line.stage.meaning)),
     Column(
-        _("symbolic shape"),
+        lazy("symbolic shape"),
         "text",
         210,
         lambda line: format_shape([SIZE_NAMES.get(size, size) for size in line.symbolic_shape]),
         "symbolic_shape",
     ),
-    Column(_("cells"), "number", 110, lambda line: math.prod(line.shape), "symbolic_shape", lambda line: line.shape),
-    Column(_("dtype"), "text", 80, lambda line: line.stage.dtype, "dtype"),
-    Column(_("parameters"), "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
-    Column(_("parameter tensors"), "text", 240, _describe_parameters, "parameters", lambda line: line.parameter_specs),
+    Column(lazy("cells"), "number", 110, lambda line: math.prod(line.shape), "symbolic_shape", lambda line: line.shape),
+    Column(lazy("dtype"), "text", 80, lambda line: line.stage.dtype, "dtype"),
+    Column(lazy("parameters"), "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
+    Column(lazy("parameter tensors"), "text", 240, _describe_parameters, "parameters", lambda line: line.parameter_specs),
     Column("FLOPs", "number", 130, lambda line: line.flops, "flops", lambda line: line.flops),
-    Column(_("bytes"), "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
+    Column(lazy("bytes"), "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
     *(
         Column(label, "number", 100, _statistic(name), "statistics")
-        for label, name in (("min", "min"), (_("mean"), "mean"), ("max", "max"), ("std", "std"))
+        for label, name in (("min", "min"), (lazy("mean"), "mean"), ("max", "max"), ("std", "std"))
     ),
     *(Column(title, "text", 230, _alias(library), library) for library, title in LIBRARY_TITLES.items()),
     Column(
-        _("sequence-first, as in {document}", document=DOCUMENTS["001"]), "axes", 210, _describe_sequence_first, "sequence_first"
+        lazy("sequence-first, as in {document}", document=DOCUMENTS["001"]), "axes", 210, _describe_sequence_first, "sequence_first"
     ),
 )

@@ -19,6 +19,7 @@ from viz_core.analysis.stage_costs import (
 from viz_core.config import TransformerConfig
 from viz_core.config.limits import megabytes
 from viz_core.figures.shapes import block_cost_figure, cost_growth_figure
+from viz_core.messages import language
 from viz_core.messages import translate as _
 from viz_core.ui.components.calls import Call, ScreenOnly
 from viz_core.ui.pages.shapes.columns import AMOUNT_TITLES
@@ -72,19 +73,20 @@ def draw_block_charts(context: PageContext, size: RunSize | None, dark: bool) ->
             )
 
 
-# The figures depend only on sizes, so sentences of the same length share them.
+# The figures depend only on sizes and the language, so sentences of the same length share them.
 
 
 @lru_cache(maxsize=64)
-def _block_figure(size: RunSize, amount: Amount, heading: str, dark: bool) -> Any:
-    return block_cost_figure(amounts_by_block(stage_costs(*size), amount), heading, AMOUNT_TITLES[amount], dark)
+def _block_figure(size: RunSize, amount: Amount, heading: str, dark: bool, language: str) -> Any:
+    return block_cost_figure(amounts_by_block(stage_costs(*size), amount), heading, str(AMOUNT_TITLES[amount]), dark)
 
 
 def _block_call(context: PageContext, size: RunSize, amount: Amount, heading: str, dark: bool) -> Call[Any]:
     """Return the figure of an amount by block as a call."""
     costs = Call(stage_costs, RunInputs(context).config, *size[1:])
-    figure = Call(block_cost_figure, Call(amounts_by_block, costs, amount), heading, AMOUNT_TITLES[amount], dark=ScreenOnly(dark))
-    return figure.having(_block_figure(size, amount, heading, dark))
+    figure = Call(block_cost_figure, Call(amounts_by_block, costs, amount), heading, str(AMOUNT_TITLES[amount]),
+                  dark=ScreenOnly(dark))
+    return figure.having(_block_figure(size, amount, heading, dark, language()))
 
 
 @lru_cache(maxsize=16)
@@ -94,9 +96,10 @@ def _cached_growth(config: TransformerConfig, amount: Literal["flops", "nbytes"]
 
 @lru_cache(maxsize=64)
 def _growth_figure(
-    config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool
+    config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool,
+    language: str,
 ) -> Any:
-    return cost_growth_figure(_cached_growth(config, amount), heading, AMOUNT_TITLES[amount], here, dark)
+    return cost_growth_figure(_cached_growth(config, amount), heading, str(AMOUNT_TITLES[amount]), here, dark)
 
 
 def _growth_call(
@@ -104,8 +107,8 @@ def _growth_call(
 ) -> Call[Any]:
     """Return the figure of the growth of an amount as a call."""
     growth = Call(cost_growth, RunInputs(context).config, TOKEN_COUNTS, amount)
-    figure = Call(cost_growth_figure, growth, heading, AMOUNT_TITLES[amount], here, dark=ScreenOnly(dark))
-    return figure.having(_growth_figure(context.config, amount, heading, here, dark))
+    figure = Call(cost_growth_figure, growth, heading, str(AMOUNT_TITLES[amount]), here, dark=ScreenOnly(dark))
+    return figure.having(_growth_figure(context.config, amount, heading, here, dark, language()))
 
 
 def draw_growth_charts(context: PageContext, size: RunSize | None, dark: bool) -> None:

@@ -1,5 +1,6 @@
 """The declaration of the page Shapes: its names, sections, link parameters and states."""
 
+from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
@@ -21,14 +22,14 @@ MAX_SIZE_CHARS = 2000  # of the size that Shapes compares with: enough for all f
 
 PAGE = PageSpec(
     name="shapes",
-    title="Shapes",
+    title=lazy("Shapes"),
     icon=":material/straighten:",
-    question="What shape is every tensor, and what does it cost?",
-    introduction="This table lists every tensor of the run in the order of computation. Look for the head axis (H), "
+    question=lazy("What shape is every tensor, and what does it cost?"),
+    introduction=lazy("This table lists every tensor of the run in the order of computation. Look for the head axis (H), "
     "which exists only inside attention, and for the T × S matrices of queries by keys. Click a name to open the "
-    "tensor in Step by step.",
-    home_text="the size and cost of every tensor",
-    group="Reference",
+    "tensor in Step by step."),
+    home_text=lazy("the size and cost of every tensor"),
+    group=lazy("Reference"),
     figure_key="shapes_table",
     compares_runs=True,
     own_url_params=(

@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz_core.analysis.stage_costs import StageCost, changed_costs, stage_costs, stage_statistics, with_statistics
 from viz_core.figures.shapes import PART_TITLES
+from viz_core.messages import language
 from viz_core.messages import translate as _
 from viz_core.stages import block_title
 from viz_core.ui.components.export import export_button
@@ -63,7 +64,7 @@ def tensor_table(context: PageContext) -> None:
             )
         )
     chosen, is_comparison = url_param("shapes_columns"), size_a is not None
-    text = _cached_table_text(size, before, chosen, is_comparison)
+    text = _cached_table_text(size, before, chosen, is_comparison, language())
     if "statistics" in chosen:
         text = table_text(_with_run_statistics(context, lines), changed_lines(before, lines), chosen, is_comparison)
         if context.capture is None:
@@ -103,12 +104,12 @@ def _store_filter(lines: Sequence[StageCost], chosen: StageTableFilter) -> None:
 
 def _titles(lines: Sequence[StageCost]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the titles of the blocks and of the parts of these lines."""
-    return {n.stage.block: block_title(n.stage.block) for n in lines}, {n.part: PART_TITLES[n.part] for n in lines}
+    return {n.stage.block: block_title(n.stage.block) for n in lines}, {n.part: str(PART_TITLES[n.part]) for n in lines}
 
 
 @lru_cache(maxsize=8)
-def _cached_table_text(size: RunSize, before: RunSize | None, chosen: tuple[str, ...], is_comparison: bool) -> str:
-    """Return the table for the browser, without statistics of a run."""
+def _cached_table_text(size: RunSize, before: RunSize | None, chosen: tuple[str, ...], is_comparison: bool, language: str) -> str:
+    """Return the table for the browser in a language, without statistics of a run."""
     return table_text(stage_costs(*size), changed_lines(before, stage_costs(*size)), chosen, is_comparison)
 
 
@@ -125,7 +126,7 @@ def table_text(
     heads = {line.stage.prefix: line.shape[line.stage.axes.index("H")] for line in lines if line.stage.local_name == "z"}
     rows = [_row(line, columns, line.name in marks, marks.get(line.name), heads.get(line.stage.prefix, 1), is_comparison)
             for line in lines]
-    return stage_table_json([StageTableColumn(c.label, c.kind, c.width) for c in columns], rows, is_comparison)
+    return stage_table_json([StageTableColumn(str(c.label), c.kind, c.width) for c in columns], rows, is_comparison)
 
 
 def _row(
@@ -142,7 +143,8 @@ def _row(
         }
     mark: RowMark = "" if not is_marked else "new" if previous is None else "changed" if previous.shape != line.shape else "cost"
     note = _note(line, previous, is_comparison) if is_marked else ""
-    return StageTableRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old_cells, note, _split(line, n_heads))
+    block, part = block_title(line.stage.block), str(PART_TITLES[line.part])
+    return StageTableRow(cells, block, part, mark, old_cells, note, _split(line, n_heads))
 
 
 def _split(line: StageCost, n_heads: int) -> FeatureSplit | None:

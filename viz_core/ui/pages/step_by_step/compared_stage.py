@@ -11,6 +11,7 @@ from viz_core.figures.lookup import VocabularyLookup, vocabulary_lookup
 from viz_core.figures.panels import Panel
 from viz_core.figures.stage_panels import array_index, stage_panels
 from viz_core.figures.two_run_stages import aligned_cell, run_cell, run_stage_panels, stage_difference_panels
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import brief
 from viz_core.stages import Stage
@@ -24,10 +25,10 @@ from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 
 # The note below A − B for kinds of stages that cannot be subtracted.
 NOT_SUBTRACTED_NOTES = {
-    "ids": _("Ids are names, not amounts, so they are not subtracted: the last matrix is 1 where A and B differ."),
-    "mask": _("A mask says yes or no, so masks are not subtracted: the last matrix is 1 where A and B differ."),
+    "ids": lazy("Ids are names, not amounts, so they are not subtracted: the last matrix is 1 where A and B differ."),
+    "mask": lazy("A mask says yes or no, so masks are not subtracted: the last matrix is 1 where A and B differ."),
 }
-VIEW_TITLES = {"stage": _("This stage"), "parting": _("Where do they diverge?")}
+VIEW_TITLES = {"stage": lazy("This stage"), "parting": lazy("Where do they diverge?")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The declaration of the page Step by step: its names, sections, link parameters and states."""
 
+from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
@@ -12,10 +13,10 @@ STAGES = (  # one of each kind of tensor and of formula
 
 PAGE = PageSpec(
     name="step_by_step",
-    title="Step by step",
+    title=lazy("Step by step"),
     icon=":material/footprint:",
-    question="How does one token become a prediction?",
-    home_text="every number, from word to prediction",
+    question=lazy("How does one token become a prediction?"),
+    home_text=lazy("every number, from word to prediction"),
     figure_key="walk_canvas",
     compares_runs=True,
     own_url_params=(

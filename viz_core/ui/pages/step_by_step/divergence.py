@@ -25,7 +25,7 @@ from viz_core.figures.two_run_stages import (
     divergence_panels,
     stage_difference_panels,
 )
-from viz_core.messages import plural
+from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.stages import SIDE_NAMES, STACK_NAMES
@@ -52,7 +52,7 @@ from viz_core.ui.shell.runs.two_runs import aligned_runs
 from viz_core.ui.shell.setup import from_query
 
 MAX_NAMED = 3  # tokens that are named one by one
-ROW_TITLES = {"stream": _("residual stream"), "all": _("all stages")}
+ROW_TITLES = {"stream": lazy("residual stream"), "all": lazy("all stages")}
 
 
 def divergence_section(runs: TwoRuns) -> None:

@@ -56,19 +56,20 @@ def shape_html(stage: Stage) -> str:
         for a, n in zip(stage.axes, stage.shape or (), strict=True)
     )
     name = f'<code style="overflow-wrap:anywhere">{html.escape(stage.name)}</code>'
-    shape = f'{name} {chips or _("a single number")} <span>{stage.dtype}</span>'
+    axes = chips or _("a single number")
+    shape = f"{name} {axes} <span>{stage.dtype}</span>"
     return f'<div style="display:flex;flex-wrap:wrap;gap:6px;align-items:center;margin:4px 0 10px">{shape}</div>'
 
 
 def axis_meaning(stage: Stage, letter: str) -> str:
     """Return what the letter of an axis stands for at this stage: "key: source token"."""
-    return AXES["1"] if letter == "1" else axis_title(stage, letter).removeprefix(f"{letter} · ")
+    return str(AXES["1"] if letter == "1" else axis_title(stage, letter).removeprefix(f"{letter} · "))
 
 
 def names_html(stage: Stage) -> str:
     """Return the names of the stage in the documents and the libraries, one per line, as HTML."""
     lines = "".join(
-        f'<div><span style="opacity:.7">{html.escape(LIBRARY_TITLES[who])}</span> '
+        f'<div><span style="opacity:.7">{html.escape(str(LIBRARY_TITLES[who]))}</span> '
         f'<code style="overflow-wrap:anywhere">{html.escape(name)}</code></div>'
         for who, name in stage.aliases.items()
     )

@@ -10,6 +10,7 @@ from viz_core.figures.architecture import architecture_diagram
 from viz_core.figures.architecture_strip import architecture_strip
 from viz_core.figures.lookup import vocabulary_lookup
 from viz_core.figures.stage_panels import array_index, uniform_loss
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import brief
 from viz_core.stages import Stage, tour_stages
@@ -56,14 +57,14 @@ from viz_core.ui.streamlit_internals import fill_selectors
 
 __all__ = ["ALL_STAGES", "TOUR", "stage_order", "stage_path", "step_by_step_page"]
 CELL_HINT = (
-    _("Click a cell to see its arithmetic, or reach a matrix with Tab and press an arrow key. ← and → go to the previous and "
-      "next step; P plays or pauses.")
+    lazy("Click a cell to see its arithmetic, or reach a matrix with Tab and press an arrow key. ← and → go to the previous and "
+         "next step; P plays or pauses.")
 )
 WORDS_HINT = (
-    _("Click a word to see where its number comes from, or reach the words with Tab and press an arrow key. ← and → go to the "
-      "previous and next step; P plays or pauses.")
+    lazy("Click a word to see where its number comes from, or reach the words with Tab and press an arrow key. ← and → go to the "
+         "previous and next step; P plays or pauses.")
 )
-PICKED_HINT = _("The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again.")
+PICKED_HINT = lazy("The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again.")
 STRIP_WIDTH = 150  # width in pixels of the architecture strip beside the figure
 STYLE = fill_selectors(Path(__file__).with_name("walk.css").read_text("utf-8"))
 
@@ -125,7 +126,7 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
     shown = [capture.stage(n) for n in (*stage.inputs, name) if n in capture]
     focus = tour_explanation(context, capture, item) if url_param("walk_mode") == TOUR else None
     stops: Stops = dict.fromkeys(stage_order(capture, ALL_STAGES, norms_open()))
-    title, token = stage.meaning, None
+    title, token = str(stage.meaning), None
     if focus is not None:
         stops, token = {n: focus.head(n) for n in stage_order(capture, TOUR, False, focus.layer)}, focus.token
         title = (_caption_of_stop(context, compared, name, item, token) if name in stops
@@ -159,7 +160,7 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
                 on_open=_open_from_drawing,
             )
         else:
-            called = f"{name}, {_('head {head}', head=head)}" if "H" in stage.axes else name
+            called = ", ".join([name, *([_("head {head}", head=head)] if "H" in stage.axes else [])])
             pick = linked_heatmaps(recorded, CANVAS, tour_cell, fill=True, lookup=rows, name=called)
     with rail:
         turn = _("Show the matrices") if url_param("walk_drawing") else _("Whole drawing")
@@ -182,9 +183,9 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
     st.markdown(f"$$\n{stage.formula}\n$$")
     hint = PICKED_HINT if pick else WORDS_HINT if rows else CELL_HINT
     if compared is None:
-        show_facts(capture, stage, hint)
+        show_facts(capture, stage, str(hint))
     else:
-        show_facts(compared.capture, compared.stage, compared.with_note(hint), compared.second_capture)
+        show_facts(compared.capture, compared.stage, compared.with_note(str(hint)), compared.second_capture)
     auto_play(stops, name)
 
 
@@ -196,7 +197,7 @@ def _caption_of_stop(context: PageContext, compared: ComparedStage | None, name:
     capture = context.capture
     assert capture is not None
     if at is None:
-        return capture.stage(name).meaning
+        return str(capture.stage(name).meaning)
     word_of = partial(context.token_name, capture.config.output_side, item=item)
     caption = tour_caption(capture, capture.stage(name), item, at, context.setup.attn_head, word_of, context.answers_in_place)
     return _("In B: {said}", said=caption) if compared is not None and compared.runs.shown == "difference" else caption

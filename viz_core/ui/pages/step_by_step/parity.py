@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_core.messages import plural
+from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.ui.components.calls import Call
@@ -91,16 +91,16 @@ def _describe_stages(parity: "Parity") -> str:
     return _("{stages} ({numbers:,} numbers)", stages=stages, numbers=parity.numbers)
 
 
-INEXPRESSIBLE_REASONS: "dict[TorchLimitation, str]" = {
-    "qk_width": _("torch's layers make queries d_model={d_model} wide, and here they are {qk_width} wide."),
-    "rotated": _("torch's layers cannot rotate queries and keys, as RoPE does."),
-    "unscaled": _("torch's layers always divide the scores by √d_k, which is switched off here."),
-    "no_residual": _("torch's layers always have residual connections, which are switched off here."),
-    "no_norm": _("torch's layers always have LayerNorms, and this model has none."),
-    "other_norm": _("torch's layers always have LayerNorms, and this model has {norms}."),
-    "no_layer": _("torch's layers need at least one layer in each stack, and here a stack has none."),
-    "empty_row": _("torch's layers do not define the result of a query that may attend to no key, and this run has one."),
-    "weak_fill": _("torch's layers give masked cells no weight at all, and here the fill {fill} leaves them some."),
+INEXPRESSIBLE_REASONS: "dict[TorchLimitation, LazyText]" = {
+    "qk_width": lazy("torch's layers make queries d_model={d_model} wide, and here they are {qk_width} wide."),
+    "rotated": lazy("torch's layers cannot rotate queries and keys, as RoPE does."),
+    "unscaled": lazy("torch's layers always divide the scores by √d_k, which is switched off here."),
+    "no_residual": lazy("torch's layers always have residual connections, which are switched off here."),
+    "no_norm": lazy("torch's layers always have LayerNorms, and this model has none."),
+    "other_norm": lazy("torch's layers always have LayerNorms, and this model has {norms}."),
+    "no_layer": lazy("torch's layers need at least one layer in each stack, and here a stack has none."),
+    "empty_row": lazy("torch's layers do not define the result of a query that may attend to no key, and this run has one."),
+    "weak_fill": lazy("torch's layers give masked cells no weight at all, and here the fill {fill} leaves them some."),
 }
 
 

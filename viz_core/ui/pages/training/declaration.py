@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from viz_core.config import CHOICES
 from viz_core.config.limits import MAX_RECIPE_CHARS
+from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
@@ -27,15 +28,15 @@ TRAINING_FACTORS: Mapping[str, tuple[str, ...]] = {  # field of a recipe → the
 
 PAGE = PageSpec(
     name="training",
-    title="Training",
+    title=lazy("Training"),
     icon=":material/model_training:",
-    question="How does a model learn?",
-    introduction="A model begins with random weights. Each step of training reads some rows of a task, measures how "
+    question=lazy("How does a model learn?"),
+    introduction=lazy("A model begins with random weights. Each step of training reads some rows of a task, measures how "
     "wrong the answers are, and changes every weight a little in the direction that makes them less wrong. "
-    "Everything on this page is a real run on this server, from the first step to the last.",
-    home_text="a model learns while you watch",
+    "Everything on this page is a real run on this server, from the first step to the last."),
+    home_text=lazy("a model learns while you watch"),
     section_param="train_section",
-    sections=(PageSection("run", "One run", "lab_picture"), PageSection("experiments", "Experiments", "train_bands")),
+    sections=(PageSection("run", lazy("One run"), "lab_picture"), PageSection("experiments", lazy("Experiments"), "train_bands")),
     own_url_params=(
         UrlParam("train_job", ""),  # the number of a training job of this server
         UrlParam("train_task", "reverse", TRAINING_TASKS),

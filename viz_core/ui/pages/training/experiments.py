@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.figures.training import bands_figure
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.messages.number_format import rounded
@@ -47,13 +48,13 @@ from viz_core.ui.shell.setup import CONTROL_BY_FIELD, error_message
 
 RAIL_WIDTH = 220
 MAX_RAIL_SENTENCES = 3  # up to this many sentences of a verdict are beside the figure; more are below it
-CURVE_TITLES = {"loss": _("Loss"), "accuracy": _("Accuracy")}
+CURVE_TITLES = {"loss": lazy("Loss"), "accuracy": lazy("Accuracy")}
 CONDITION_TITLES = {
-    "post": _("Post-LN"), "post_warmup": _("Post-LN with warm-up"), "pre": _("Pre-LN"), "masked": _("causal mask"),
-    "open": _("no mask"), "residual": _("with residual"), "none": _("without residual"), "scaled": _("scaled"),
-    "raw": _("not scaled"),
-    "two_layers": _("two layers"), "one_layer": _("one layer"), "two_layers_fixed": _("two layers, fixed block"),
-    "one_layer_fixed": _("one layer, fixed block"),
+    "post": lazy("Post-LN"), "post_warmup": lazy("Post-LN with warm-up"), "pre": lazy("Pre-LN"), "masked": lazy("causal mask"),
+    "open": lazy("no mask"), "residual": lazy("with residual"), "none": lazy("without residual"), "scaled": lazy("scaled"),
+    "raw": lazy("not scaled"),
+    "two_layers": lazy("two layers"), "one_layer": lazy("one layer"), "two_layers_fixed": lazy("two layers, fixed block"),
+    "one_layer_fixed": lazy("one layer, fixed block"),
 }
 
 
@@ -141,9 +142,9 @@ def _controls() -> None:
 def _factor_title(factor: str) -> str:
     """Return the title of a factor as the sidebar or the page calls it."""
     field = factor.partition(".")[2]
-    return CONTROL_BY_FIELD[field].label if field in CONTROL_BY_FIELD else {
+    return str(CONTROL_BY_FIELD[field].label if field in CONTROL_BY_FIELD else {
         "learning_rate": _("Learning rate"), "warmup": _("Warm-up steps"), "batch": _("Batch"),
-    }.get(factor, factor)
+    }.get(factor, factor))
 
 
 def _factor_values(factor: str) -> tuple[str, ...]:

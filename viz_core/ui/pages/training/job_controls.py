@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from viz_core.messages import plural
+from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.run import pick_device
@@ -22,9 +22,9 @@ from viz_core.ui.streamlit_internals import connection_id, is_connected
 PROBLEM_KEY = "train_problem"  # session state: (link parameter, sentence) of the last click on Train that failed
 UNFINISHED_STATES = ("waiting", "starting", "running")
 STOP_REASONS = {
-    "steps": _("It has completed all steps."), "target": _("It has reached the target loss."),
-    "patience": _("It stopped because the held-out loss no longer fell."),
-    "diverged": _("It diverged: at step {step} the loss or the gradient was no longer a finite number."),
+    "steps": lazy("It has completed all steps."), "target": lazy("It has reached the target loss."),
+    "patience": lazy("It stopped because the held-out loss no longer fell."),
+    "diverged": lazy("It diverged: at step {step} the loss or the gradient was no longer a finite number."),
 }
 
 

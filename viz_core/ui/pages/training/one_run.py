@@ -13,6 +13,7 @@ from viz_core.figures.training import (
     loss_curves,
     snapshot_attention_panels,
 )
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.messages.number_format import percent, rounded
@@ -58,8 +59,10 @@ from viz_core.weights.card import NEXT_TOKEN_TASKS
 
 RAIL_WIDTH = 196
 DOCUMENT_MENU_KEY = "train_documents"  # key of the menu of the documents' models, and whether it is open
-PICTURE_TITLES = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
-CURVE_TITLES = {"loss": _("Loss"), "accuracy": _("Accuracy")}
+PICTURE_TITLES = {
+    "attention": lazy("Attention"), "answers": lazy("Answers"), "gradients": lazy("Gradients"), "induction": lazy("Induction"),
+}
+CURVE_TITLES = {"loss": lazy("Loss"), "accuracy": lazy("Accuracy")}
 
 
 def one_run_section(context: PageContext) -> None:

@@ -154,11 +154,11 @@ def _parameter_controls(context: PageContext, advanced: bool) -> None:
         assert bound.maximum <= TASK_PARAMETERS[name]
         value = requested if bound.minimum <= requested <= bound.maximum else default_values[name]
         if requested >= 0 and value != requested:
-            st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(bound.title), held=requested, value=value))
+            st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(str(bound.title)), held=requested, value=value))
         widget(
             st.number_input,
             TASK_PREFIX + name,
-            bound.title,
+            str(bound.title),
             value,
             set_param_from_widget,
             min_value=bound.minimum,

@@ -10,6 +10,7 @@ from viz_core.figures.decoding import row_ids
 from viz_core.figures.tree import TreeNode, TreePath, build_tree, divergence_step
 from viz_core.generate.sampling import sample
 from viz_core.generate.strategy import Beam, Sampling
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import display_token
@@ -28,7 +29,7 @@ from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, set_u
 from viz_core.ui.shell.export.run_inputs import RunInputs
 
 RAIL_WIDTH = 200
-OVERLAY_TITLES = {"beam": _("Beam"), "sampling": _("Two samples")}
+OVERLAY_TITLES = {"beam": lazy("Beam"), "sampling": lazy("Two samples")}
 
 
 def branch_section(context: PageContext, prompt: Prompt) -> None:

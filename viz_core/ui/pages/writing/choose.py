@@ -14,6 +14,7 @@ from viz_core.generate.beam import BeamSearch
 from viz_core.generate.sampling import sample
 from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.generate.trace import GenerationTrace
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import percent, rounded
 from viz_core.text import NO_TOKEN, display_token
@@ -28,19 +29,19 @@ from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_
 from viz_core.ui.shell.export.run_inputs import RunInputs
 
 RAIL_WIDTH = 240
-STRATEGY_TITLES = {"greedy": _("Greedy"), "sampling": _("Sampling"), "beam": _("Beam")}
+STRATEGY_TITLES = {"greedy": lazy("Greedy"), "sampling": lazy("Sampling"), "beam": lazy("Beam")}
 TAKEAWAYS = {
-    "greedy": _("**The largest logit wins, at every step.** Click a token to see what else the model could have written there."),
-    "sampling": _("**Follow a row from left to right:** its logit becomes a share of the line, and the drawn number u falls on one "
-                  "word's share."),
-    "beam": _("**The longest bar is the best text so far.** At each step, beam search keeps only the texts with the largest scores "
-              "and drops the others, whose rows are struck out."),
+    "greedy": lazy("**The largest logit wins, at every step.** Click a token to see what else the model could have written there."),
+    "sampling": lazy("**Follow a row from left to right:** its logit becomes a share of the line, and the drawn number u falls on "
+                     "one word's share."),
+    "beam": lazy("**The longest bar is the best text so far.** At each step, beam search keeps only the texts with the largest "
+                 "scores and drops the others, whose rows are struck out."),
 }
 
 
 def next_token_section(context: PageContext, prompt: Prompt) -> None:
     """Draw the text as a row of tokens, the candidates of the current step, and what the new token attends to."""
-    show_hint(TAKEAWAYS[url_param("write_strategy")])
+    show_hint(str(TAKEAWAYS[url_param("write_strategy")]))
     main, rail = figure_and_rail(RAIL_WIDTH)
     with rail:
         strategy = strategy_controls(context)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_core.config.limits import MAX_NEW_TOKENS
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
@@ -38,19 +39,19 @@ class BranchesParam(UrlParam):
 
 PAGE = PageSpec(
     name="writing",
-    title="Writing",
+    title=lazy("Writing"),
     icon=":material/edit_note:",
-    question="How does a model write, word by word?",
-    introduction="A decoder writes one token at a time: it gives every word of its vocabulary a logit, one word is "
+    question=lazy("How does a model write, word by word?"),
+    introduction=lazy("A decoder writes one token at a time: it gives every word of its vocabulary a logit, one word is "
     "chosen, and the decoder reads this word in the next step. Everything on this page is a real run of the chosen "
-    "weights.",
-    home_text="how each next word is chosen",
+    "weights."),
+    home_text=lazy("how each next word is chosen"),
     section_param="write_section",
     sections=(
-        PageSection("choose", "Choose", "write_choice"),
-        PageSection("branch", "Branch", "lab_picture"),
-        PageSection("forcing", "Teacher forcing", "write_losses"),
-        PageSection("cache", "KV cache", "lab_picture"),
+        PageSection("choose", lazy("Choose"), "write_choice"),
+        PageSection("branch", lazy("Branch"), "lab_picture"),
+        PageSection("forcing", lazy("Teacher forcing"), "write_losses"),
+        PageSection("cache", lazy("KV cache"), "lab_picture"),
     ),
     own_url_params=(
         UrlParam("write_strategy", "greedy", ("greedy", "sampling", "beam")),

@@ -9,6 +9,7 @@ from viz_core.analysis.kv_cache_cost import flops_per_step, flops_saved, flops_w
 from viz_core.figures.kv_cache import key_value_panels
 from viz_core.figures.losses import cost_per_step_chart
 from viz_core.generate.cache_trace import N_PASSES, CacheTrace, StepTimes, measure_step_times, trace_cache
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import display_tokens
@@ -24,7 +25,7 @@ from viz_core.ui.shell.export.cached_call import CachedCall, cached
 from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 
-COST_TITLES = {"flops": "FLOPs", "time": _("Time")}
+COST_TITLES: dict[str, str | LazyText] = {"flops": "FLOPs", "time": lazy("Time")}
 MIN_SPEEDUP = 1.5  # ratio of times without and with the cache below which overhead hides what the cache saves
 
 

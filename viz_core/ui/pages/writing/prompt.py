@@ -90,7 +90,7 @@ def show_decoder_needed() -> None:
     with st.container(horizontal=True, key="write_offers"):
         for name in shipped_names():
             if name in catalogue():
-                st.button(escaped(catalogue()[name].title), key=f"write_open_{name}", on_click=_choose_weights, args=(name,))
+                st.button(escaped(str(catalogue()[name].title)), key=f"write_open_{name}", on_click=_choose_weights, args=(name,))
 
 
 def _choose_weights(name: str) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from viz_core.config.limits import MAX_SELECTION_CHARS
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.config.settings import Setting
-from viz_core.messages import plural
+from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS
 from viz_core.ui.escape import escaped, first_few
@@ -50,10 +50,10 @@ from viz_core.weights.catalogue import cached_load_errors, catalogue, server_mod
 from viz_core.weights.hub import fetch_hub_card, is_hub_enabled
 from viz_core.weights.user_weights import USER_WEIGHTS_PREFIX
 
-TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
-UNTRAINED_UNLESS = _("With any value but {value} the model is untrained.")
-UNTRAINED_WITH = _("With {titles} the model is untrained, since these weights have no parameters for that.")
-DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
+TOKENIZER_LABELS = {"word": lazy("words"), "character": lazy("characters"), "ids": lazy("ids")}
+UNTRAINED_UNLESS = lazy("With any value but {value} the model is untrained.")
+UNTRAINED_WITH = lazy("With {titles} the model is untrained, since these weights have no parameters for that.")
+DEVICE_LABELS: dict[str, str | LazyText] = {"auto": lazy("automatic"), "cpu": "CPU", "cuda": lazy("GPU (CUDA)")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 MAIN_CONTROLS = tuple(c for c in CONTROLS if not c.group)
 TEXT_HEIGHT = 96  # pixels with the label: two lines, the least that Streamlit allows
@@ -117,7 +117,7 @@ def _reset_button() -> None:
         return
     st.button(_("Reset to the model's values"), key="reset_settings", on_click=_reset, icon=":material/undo:", width="stretch",
               help=_("Resets every setting to the model's own value and keeps your text."))
-    if folded := [escaped(c.label) for c in CONTROLS if c.group and _changed(c)]:
+    if folded := [escaped(str(c.label)) for c in CONTROLS if c.group and _changed(c)]:
         st.caption(_("Changed under All switches: {labels}.", labels=first_few(folded, MAX_NAMED)))
 
 
@@ -209,14 +209,14 @@ def _control(control: Setting) -> None:
     if make is not st.toggle:
         kwargs["format_func"] = control.format_value
     label = _("{label} · was {value}", label=control.label, value=control.format_value(control.value(setup.base_config)))
-    widget(make, control.field, label if _changed(control) else control.label, value, _set_field, **kwargs)
+    widget(make, control.field, str(label if _changed(control) else control.label), value, _set_field, **kwargs)
 
 
 def _help(control: Setting) -> str:
     """Return the help text of a control, and which of its values leave the model untrained."""
     setup, lacking = (
         current_setup(),
-        [s.title for name, s in POSITION_SCHEMES.items() if s.parameter_name and name != current_setup().base_config.position],
+        [str(s.title) for name, s in POSITION_SCHEMES.items() if s.parameter_name and name != current_setup().base_config.position],
     )
     if not invalidates_weights(setup, control.field):
         return control_help(control)
@@ -274,7 +274,7 @@ def _model_titles(own: Sequence[str]) -> dict[str, str]:
     tell options with the same title apart.
     """
     cards = catalogue()
-    found = {name: cards[name].title for name in (*server_models(), *own)}
+    found = {name: str(cards[name].title) for name in (*server_models(), *own)}
     same = Counter(found.values())
     found |= {
         name: f"{found[name]} · {name.removeprefix(USER_WEIGHTS_PREFIX)[:SHORT_HASH]}" for name in own if same[found[name]] > 1

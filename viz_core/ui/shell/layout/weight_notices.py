@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.ui.escape import code_span, escaped, first_few
 from viz_core.ui.page_list import PAGES
@@ -15,11 +16,11 @@ from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields, inc
 from viz_core.weights.card import Card
 
 MAX_NAMED = 4  # settings that are listed
-N_HEADS_CHANGED = _(
+N_HEADS_CHANGED = lazy(
     "The weights of *{title}* were trained with n_heads = {own}. With {values}, each head would read other features "
     "than it was trained on, so the model now has random weights: its arithmetic is right, but its predictions mean nothing."
 )
-OTHER_FIELDS_CHANGED = _(
+OTHER_FIELDS_CHANGED = lazy(
     "The trained weights of *{title}* do not fit {values}, so the model now has random weights: its arithmetic is right, "
     "but its predictions mean nothing."
 )
@@ -70,7 +71,7 @@ def untrained_reason(setup: Setup, origin: Card) -> str:
         for n in named
     ]
     sentence = N_HEADS_CHANGED if differ == ("n_heads",) else OTHER_FIELDS_CHANGED
-    return sentence.format(title=escaped(origin.title), values=escaped(_join_and(values)), own=origin.config.n_heads)
+    return sentence.format(title=escaped(str(origin.title)), values=escaped(_join_and(values)), own=origin.config.n_heads)
 
 
 def _join_and(values: Sequence[str]) -> str:

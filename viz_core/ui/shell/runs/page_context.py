@@ -341,7 +341,7 @@ def _show_status(setup: Setup, capture: Capture, size: SizeEstimate) -> None:
     """Draw the status line: architecture, parameters, tokens and milliseconds; and notices about changes and shared ids."""
     sides = [f"{SIDE_NAMES[side]} {_token_count(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
     parts = (
-        ARCHITECTURE_NAMES[setup.config.architecture], _("{parameters:,} parameters, {which}",
+        str(ARCHITECTURE_NAMES[setup.config.architecture]), _("{parameters:,} parameters, {which}",
                                      parameters=size.parameters, which=_("trained") if setup.card else _("untrained")),
         _(" and ").join(sides), _("{milliseconds:.1f} ms on {device}", milliseconds=capture.milliseconds, device=capture.device),
     )

@@ -38,7 +38,7 @@ def differences(a: Setup, b: Setup, item: int) -> list[Difference]:
     for control in CONTROLS:
         values = [control.value(setup.config) for setup in (a, b)]
         if values[0] != values[1] and all(control.has_effect(setup.config) for setup in (a, b)):
-            found.append(Difference(control.label, control.format_value(values[0]), control.format_value(values[1])))
+            found.append(Difference(str(control.label), control.format_value(values[0]), control.format_value(values[1])))
     for side, (one, other) in zip(
         ("source", "target"), zip(typed_sentences(a)[:2], typed_sentences(b)[:2], strict=True), strict=True
     ):
@@ -53,7 +53,7 @@ def differences(a: Setup, b: Setup, item: int) -> list[Difference]:
 
 
 def _model_title(setup: Setup) -> str:
-    return PRESETS[setup.preset].title if setup.card is None else setup.card.title
+    return str(PRESETS[setup.preset].title if setup.card is None else setup.card.title)
 
 
 def _text_differences(one: str, other: str, side: str) -> list[Difference]:
@@ -64,7 +64,7 @@ def _text_differences(one: str, other: str, side: str) -> list[Difference]:
         return []
     if len(parts) > MAX_PLACES or any(max(i2 - i1, j2 - j1) > MAX_NAMED for __, i1, i2, j1, j2 in parts):
         counted = [plural("{n} word", "{n} words", len(words)) for words in (a, b)]
-        return [Difference(SIDE_NAMES[side], counted[0], counted[1])]
+        return [Difference(str(SIDE_NAMES[side]), counted[0], counted[1])]
     of_a, of_b = ([" ".join(words[i:j]) or NO_WORD for i, j in places]
                   for words, places in ((a, [p[1:3] for p in parts]), (b, [p[3:5] for p in parts])))
     return [Difference("", " … ".join(of_a), " … ".join(of_b), True)]

@@ -8,6 +8,7 @@ import streamlit as st
 from viz_core.analysis.run_alignment import AlignedRuns, align_runs
 from viz_core.figures.two_runs import VIEW_TITLES as VIEW_TITLES
 from viz_core.figures.two_runs import RunView as RunView
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.stages import STACK_NAMES
 from viz_core.ui.escape import code_span, token_code_span
@@ -18,9 +19,9 @@ from viz_core.ui.shell.session.state import current_setup, set_url_params, updat
 from viz_core.ui.shell.setup import Setup, error_message, from_query, to_query, with_url_params
 
 CLEAR_KEY, BACK_KEY = "lab_drop", "lab_back"  # keys of the buttons that drop A and B
-PATCH_PART_NAMES = {"self_attn": _("the output of self-attention"), "cross_attn": _("the output of cross-attention"),
-                    "ffn": _("the output of the feed-forward network")}
-ATTENTION_NAMES = {"self_attn": _("self-attention"), "cross_attn": _("cross-attention")}
+PATCH_PART_NAMES = {"self_attn": lazy("the output of self-attention"), "cross_attn": lazy("the output of cross-attention"),
+                    "ffn": lazy("the output of the feed-forward network")}
+ATTENTION_NAMES = {"self_attn": lazy("self-attention"), "cross_attn": lazy("cross-attention")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from viz_core.ui.shell.session.state import (
     MISSING_WEIGHTS,
     NEXT_PAGE,
     OVERFLOW,
-    PAGE_TITLE,
+    PAGE,
     SETUP,
     SETUP_ON_ENTRY,
     WRITTEN_PARAMS,
@@ -40,7 +40,7 @@ def read_link(page: str, tab_text: str) -> None:
     tab_text: the overflow text of the link, if the browser tab has just sent it.
     """
     state, params = st.session_state, st.query_params.to_dict()
-    moved, touched = state.get(PAGE_TITLE) not in (None, page), state.get(TOUCHED, False)
+    moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
     before = state.get(SETUP)
     if SETUP not in state:
         _take_setup(params)
@@ -62,7 +62,7 @@ def read_link(page: str, tab_text: str) -> None:
         state[SETUP_ON_ENTRY] = state[SETUP]
     if not (touched or moved) or WRITTEN_PARAMS not in state:
         state[WRITTEN_PARAMS] = params
-    state[PAGE_TITLE] = page
+    state[PAGE] = page
 
 
 def _take_setup(params: Mapping[str, str]) -> None:

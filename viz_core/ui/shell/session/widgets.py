@@ -10,9 +10,12 @@ import sys
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
+
+from viz_core.messages import language
 
 WIDGETS, CHOSEN, TOUCHED, RETURNING, RERUN_NEEDED = "lab_widgets", "lab_chosen", "lab_touched", "lab_returning", "lab_again"
 RESTORING = "lab_restoring"  # whether a callback repeats a choice that the lost session may already have received
@@ -39,11 +42,13 @@ def widget(
 ) -> None:
     """Draw a widget that shows `value`; a choice calls `on_change(name)`, which reads it with `widget_value`.
 
-    named: the labels that `format_func` gives to the options, if they can change while the options stay the same. A browser keeps
-    the label of the selected option for as long as the widget keeps its key.
+    format_func: may return a lazy text. named: the labels that it gives to the options, if they can change while options and
+    language stay the same. A browser keeps the label of the selected option for as long as the widget keeps its key.
     """
     state, shown = st.session_state, _widget_state(name)
-    options, named = kwargs.get("options"), kwargs.pop("named", ())
+    options, named = kwargs.get("options"), (language(), *kwargs.pop("named", ()))
+    if "format_func" in kwargs:
+        kwargs["format_func"] = partial(_option_text, kwargs["format_func"])
     options = None if options is None else tuple(options)
     overruled = _key(name, shown) in state and state[_key(name, shown)] != value
     if overruled or (shown.values and (options, named) != (shown.options, shown.option_names)):
@@ -62,6 +67,10 @@ def widget(
         state[RESTORING] = True
         state[RERUN_NEEDED] = _on_browser_value(on_change, name, shown.generation) or state.get(RERUN_NEEDED, False)
         state[RESTORING] = False
+
+
+def _option_text(format_func: Callable[[Any], object], option: Any) -> str:
+    return str(format_func(option))
 
 
 def widget_value(name: str) -> Any:

@@ -15,4 +15,4 @@ DERIVED_SIZE = "auto"  # in a link: qk_dim equals d_model
 
 def control_help(control: Setting) -> str:
     """Return the help text of a control, with the name of the document that it refers to."""
-    return control.help.format(document=DOCUMENTS[control.document]) if control.document else control.help
+    return str(control.help.format(document=DOCUMENTS[control.document]) if control.document else control.help)

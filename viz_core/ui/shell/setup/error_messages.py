@@ -6,120 +6,125 @@ A message may use the values of its error; `{setting}` and `{shown}` are the fie
 from collections.abc import Sequence
 
 from viz_core.config.limits import megabytes
+from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.stages import SIDE_NAMES
 from viz_core.ui.shell.setup.controls import CONTROL_BY_FIELD
 
-MESSAGES = {
+MESSAGES: dict[str, LazyText] = {
     # A setting
-    "value": _("{setting} cannot be {shown}; choose another value."),
-    "heads_split": _("{setting} {shown} does not split into {heads} equal heads; choose {fits}."),
-    "pad_outside": _("{setting} {shown} is outside the vocabulary of {size} words; choose an id from 0 to {last}."),
-    "odd_width": _("RoPE rotates pairs of features, and a head's query is {width} wide; choose an even width, as with qk_dim "
-                   "{fits}."),
-    "norm_missing": _("{setting} has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms are."),
-    "segments_without_encoder": _("{setting} belong to an encoder, and this model has none; choose 0."),
-    "logits_needed": _("{setting} cannot be off in a model with a decoder, which ends in logits; turn it on."),
-    "logits_missing": _("{setting} needs the matrix of the vocabulary logits, which are off; turn the logits on, or {setting} "
-                        "off."),
-    "padding_shown": _("{setting} has no effect where no padding is masked; turn on the padding mask of a side first."),
+    "value": lazy("{setting} cannot be {shown}; choose another value."),
+    "heads_split": lazy("{setting} {shown} does not split into {heads} equal heads; choose {fits}."),
+    "pad_outside": lazy("{setting} {shown} is outside the vocabulary of {size} words; choose an id from 0 to {last}."),
+    "odd_width": lazy("RoPE rotates pairs of features, and a head's query is {width} wide; choose an even width, as with qk_dim "
+                      "{fits}."),
+    "norm_missing": lazy("{setting} has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms are."),
+    "segments_without_encoder": lazy("{setting} belong to an encoder, and this model has none; choose 0."),
+    "logits_needed": lazy("{setting} cannot be off in a model with a decoder, which ends in logits; turn it on."),
+    "logits_missing": lazy("{setting} needs the matrix of the vocabulary logits, which are off; turn the logits on, or {setting} "
+                           "off."),
+    "padding_shown": lazy("{setting} has no effect where no padding is masked; turn on the padding mask of a side first."),
     # A run
-    "device": _("The device {device} is not on this machine; choose another device."),
-    "sides_differ": _("There are {sources} source sentences and {targets} target sentences; type one target for each source."),
-    "no_sentences": _("The model needs {side} sentences, and there are none; type at least one."),
-    "sentences": _("There are {count} {side} sentences, and the limit is {limit}; remove some lines."),
-    "not_a_sentence": _("Sentence {number} of the {side} is neither text nor ids; type words or whole numbers."),
-    "no_text": _("There is nothing to read yet: type a sentence."),
-    "no_tokens": _("Sentence {number} of the {side} has no tokens; type at least one word."),
-    "tokens": _("Sentence {number} of the {side} has {count} tokens, and the limit is {limit}; shorten it."),
-    "id_outside": _("The {side} id {id} is outside the vocabulary, which has the ids 0 to {last}."),
-    "max_len": _("max_len {max_len} is too short for {tokens} tokens, because the position table ends there; raise max_len, "
-                 "shorten the sentence, or choose positions without a table."),
-    "run_file": _("The file {name} holds no run that this version can read; save the run again."),
-    "weights": _("These weights do not fit this model; undo the change."),
-    "too_many_parameters": _("This model would have {count} parameters and the limit is {limit}: lower {remedies}."),
-    "run_too_large": _("This run would record {size_bytes} and the limit is {limit_bytes}: lower {remedies}."),
-    "server_too_small": _("This model and its recorded run would take {size_bytes} together, and this server keeps at most "
-                          "{limit_bytes} ({variable}): lower {remedies}, or choose a smaller model."),
+    "device": lazy("The device {device} is not on this machine; choose another device."),
+    "sides_differ": lazy("There are {sources} source sentences and {targets} target sentences; type one target for each source."),
+    "no_sentences": lazy("The model needs {side} sentences, and there are none; type at least one."),
+    "sentences": lazy("There are {count} {side} sentences, and the limit is {limit}; remove some lines."),
+    "not_a_sentence": lazy("Sentence {number} of the {side} is neither text nor ids; type words or whole numbers."),
+    "no_text": lazy("There is nothing to read yet: type a sentence."),
+    "no_tokens": lazy("Sentence {number} of the {side} has no tokens; type at least one word."),
+    "tokens": lazy("Sentence {number} of the {side} has {count} tokens, and the limit is {limit}; shorten it."),
+    "id_outside": lazy("The {side} id {id} is outside the vocabulary, which has the ids 0 to {last}."),
+    "max_len": lazy("max_len {max_len} is too short for {tokens} tokens, because the position table ends there; raise max_len, "
+                    "shorten the sentence, or choose positions without a table."),
+    "run_file": lazy("The file {name} holds no run that this version can read; save the run again."),
+    "weights": lazy("These weights do not fit this model; undo the change."),
+    "too_many_parameters": lazy("This model would have {count} parameters and the limit is {limit}: lower {remedies}."),
+    "run_too_large": lazy("This run would record {size_bytes} and the limit is {limit_bytes}: lower {remedies}."),
+    "server_too_small": lazy("This model and its recorded run would take {size_bytes} together, and this server keeps at most "
+                             "{limit_bytes} ({variable}): lower {remedies}, or choose a smaller model."),
     # A training
-    "recipe_text": _("This is not the recipe of a training; copy the whole link again."),
-    "recipe_unknown": _("The recipe of this training has the unknown entry {name}; it can have {fits}."),
-    "recipe_kind": _("The recipe of this training has {given} as {name}, which is another kind of value; copy the whole link "
-                     "again."),
-    "recipe_number": _("{name} cannot be {given}; choose a number from {least} to {most}."),
-    "recipe_choice": _("{name} cannot be {given} in this training; choose {fits}."),
-    "nothing_to_read": _("None of these words are in the vocabulary of the task; type others."),
-    "no_length": _("This task has no setting for the length of its rows; choose another task."),
-    "training_parameters": _("This model would have {count} parameters, and a training can have {limit}; lower d_model, d_ff or "
-                             "the number of layers."),
-    "training_bytes": _("This training would take {size_bytes}, and the limit is {limit_bytes}; lower the batch, the length or the "
-                        "sizes."),
-    "training_operations": _("This training would take {count} operations, and the limit is {limit}; lower the steps, the batch, "
-                             "the length or the sizes."),
-    "training_memory": _("The device {device} has too little memory for this training; lower the batch, the length or the sizes."),
-    "training_state": _("The stored state of this training cannot be read; start it again."),
-    "measurement": _("The stored measurement of this experiment is damaged; measure the experiment again."),
-    "measurement_recipe": _("The stored measurement {name} was made with another recipe than this experiment; measure it again."),
-    "guest_size": _("This file has {size_bytes}, and the limit is {limit_bytes}; open a smaller model."),
-    "guest_file": _("This is not a file of weights that were trained in this app; download it again."),
-    "experiment_arms": _("There are {count} values to compare; choose 2 to {most} different ones."),
-    "experiment_seeds": _("Choose 1 to {most} different seeds from 0 to {largest}."),
-    "experiment_fixed": _("An experiment cannot compare values of {name}, which is the same in all of its runs; choose another "
-                          "factor."),
+    "recipe_text": lazy("This is not the recipe of a training; copy the whole link again."),
+    "recipe_unknown": lazy("The recipe of this training has the unknown entry {name}; it can have {fits}."),
+    "recipe_kind": lazy("The recipe of this training has {given} as {name}, which is another kind of value; copy the whole link "
+                        "again."),
+    "recipe_number": lazy("{name} cannot be {given}; choose a number from {least} to {most}."),
+    "recipe_choice": lazy("{name} cannot be {given} in this training; choose {fits}."),
+    "nothing_to_read": lazy("None of these words are in the vocabulary of the task; type others."),
+    "no_length": lazy("This task has no setting for the length of its rows; choose another task."),
+    "training_parameters": lazy("This model would have {count} parameters, and a training can have {limit}; lower d_model, d_ff or "
+                                "the number of layers."),
+    "training_bytes": lazy("This training would take {size_bytes}, and the limit is {limit_bytes}; lower the batch, the length or "
+                           "the sizes."),
+    "training_operations": lazy("This training would take {count} operations, and the limit is {limit}; lower the steps, the "
+                                "batch, the length or the sizes."),
+    "training_memory": lazy("The device {device} has too little memory for this training; lower the batch, the length or the "
+                            "sizes."),
+    "training_state": lazy("The stored state of this training cannot be read; start it again."),
+    "measurement": lazy("The stored measurement of this experiment is damaged; measure the experiment again."),
+    "measurement_recipe": lazy("The stored measurement {name} was made with another recipe than this experiment; measure it "
+                               "again."),
+    "guest_size": lazy("This file has {size_bytes}, and the limit is {limit_bytes}; open a smaller model."),
+    "guest_file": lazy("This is not a file of weights that were trained in this app; download it again."),
+    "experiment_arms": lazy("There are {count} values to compare; choose 2 to {most} different ones."),
+    "experiment_seeds": lazy("Choose 1 to {most} different seeds from 0 to {largest}."),
+    "experiment_fixed": lazy("An experiment cannot compare values of {name}, which is the same in all of its runs; choose another "
+                             "factor."),
     # A training as a job of the server
-    "jobs_waiting": _("{count} trainings are already in the queue of this server; try again later."),
-    "own_jobs": _("You have {count} trainings in the queue or running; stop one first."),
-    "no_scheduler": _("The scheduler {address} does not answer; start it, or correct the address."),
-    "worker_died": _("The training process has ended unexpectedly; step {step} is stored, and the training can be resumed from "
-                     "there."),
-    "worker_silent": _("The training process did not respond and was stopped; step {step} is stored, and the training can be "
-                       "resumed from there."),
-    "training_failed": _("The training failed with the error {kind}; change its settings, or start it again."),
+    "jobs_waiting": lazy("{count} trainings are already in the queue of this server; try again later."),
+    "own_jobs": lazy("You have {count} trainings in the queue or running; stop one first."),
+    "no_scheduler": lazy("The scheduler {address} does not answer; start it, or correct the address."),
+    "worker_died": lazy("The training process has ended unexpectedly; step {step} is stored, and the training can be resumed from "
+                        "there."),
+    "worker_silent": lazy("The training process did not respond and was stopped; step {step} is stored, and the training can be "
+                          "resumed from there."),
+    "training_failed": lazy("The training failed with the error {kind}; change its settings, or start it again."),
     # Writing
-    "temperature_zero": _("The temperature cannot be 0, because the logits are divided by it; choose a temperature above 0, or "
-                          "greedy decoding, which is the limit for a low temperature."),
-    "no_distribution": _("The logits are infinite or NaN, so there are no probabilities to choose a word by; choose another norm, "
-                         "mask fill or set of weights."),
-    "cache_not_causal": _("Without the causal mask each new word changes all keys and values, so they cannot be cached; turn "
-                          "the causal mask on."),
-    "cache_fill": _("A mask fill of {fill} does not hide later words, so each new word changes the earlier keys and values, and "
-                    "they cannot be cached; choose a lower mask fill."),
-    "cache_padding": _("Padding inside the text is fully masked and then attends to all words equally, later ones too, so its "
-                       "keys and values cannot be cached; choose zero for fully masked rows."),
+    "temperature_zero": lazy("The temperature cannot be 0, because the logits are divided by it; choose a temperature above 0, or "
+                             "greedy decoding, which is the limit for a low temperature."),
+    "no_distribution": lazy("The logits are infinite or NaN, so there are no probabilities to choose a word by; choose another "
+                            "norm, mask fill or set of weights."),
+    "cache_not_causal": lazy("Without the causal mask each new word changes all keys and values, so they cannot be cached; turn "
+                             "the causal mask on."),
+    "cache_fill": lazy("A mask fill of {fill} does not hide later words, so each new word changes the earlier keys and values, and "
+                       "they cannot be cached; choose a lower mask fill."),
+    "cache_padding": lazy("Padding inside the text is fully masked and then attends to all words equally, later ones too, so its "
+                          "keys and values cannot be cached; choose zero for fully masked rows."),
     # An experiment
-    "not_finite": _("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale."),
-    "no_attention": _("This model has no layers, so it has no attention; give it at least one layer."),
-    "one_order": _("One token has only one order; type a second word."),
-    "same_ids": _("Both orders give the model the same ids; choose words with different ids."),
-    "nothing_in_front": _("Type at least one word to put in front."),
-    "same_word": _("This word is already at this position of the {side}; choose another word."),
-    "no_next_token": _("The text has no next token to predict; type a sentence of at least two words."),
-    "patch_place": _("Token {at} is not a position that both runs have; choose another position."),
-    "patch_no_head": _("This model has no vocabulary logits, so it gives no answer to explain; choose a model with logits."),
-    "patch_no_site": _("This model has no such site, so B is shown without the patch; choose another site."),
-    "patch_no_partner": _("Token {token} of A has no counterpart in B, so its value cannot be patched in; choose another token."),
-    "patch_equal": _("Both sentences give the model the same ids; change a word."),
-    "patch_same_word": _("The question compares a word with itself; choose another word."),
-    "patch_alike": _("Both runs give the same answer: the logit difference is {clean} in the clean run and {changed} in the "
-                     "changed one. Choose another word, position or change."),
-    "patch_no_pairs": _("No word of one sentence has a counterpart in the other, so no value of one run can be patched into the "
-                        "other; change fewer words."),
-    "patch_key": _("Token {at} of the {side} is not a key of this attention; choose another token."),
-    "no_head_of_attention": _("This model has no such attention; choose another one."),
-    "grammar_model": _("The generated sentences are for models that translate, and this one does not; choose a translator."),
-    "grammar_none": _("In none of {count} sentences does replacing one word change the translation; choose a model that "
-                      "translates."),
-    "answer_empty": _("The answer is empty; type one word."),
-    "answer_long": _("The answer {word}… has {count} characters; type one word."),
-    "answer_tokens": _("The answer {word} is {count} tokens for this model; type one word that it knows."),
-    "answer_similar": _("The word {word} is not in the vocabulary of this model; choose {fits}, or another word."),
-    "answer_unknown": _("The word {word} is not in the vocabulary of this model; choose another word."),
-    "tied": _("These weights were trained with another choice of Tied output; undo the change."),
+    "not_finite": lazy("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale."),
+    "no_attention": lazy("This model has no layers, so it has no attention; give it at least one layer."),
+    "one_order": lazy("One token has only one order; type a second word."),
+    "same_ids": lazy("Both orders give the model the same ids; choose words with different ids."),
+    "nothing_in_front": lazy("Type at least one word to put in front."),
+    "same_word": lazy("This word is already at this position of the {side}; choose another word."),
+    "no_next_token": lazy("The text has no next token to predict; type a sentence of at least two words."),
+    "patch_place": lazy("Token {at} is not a position that both runs have; choose another position."),
+    "patch_no_head": lazy("This model has no vocabulary logits, so it gives no answer to explain; choose a model with logits."),
+    "patch_no_site": lazy("This model has no such site, so B is shown without the patch; choose another site."),
+    "patch_no_partner": lazy("Token {token} of A has no counterpart in B, so its value cannot be patched in; choose another "
+                             "token."),
+    "patch_equal": lazy("Both sentences give the model the same ids; change a word."),
+    "patch_same_word": lazy("The question compares a word with itself; choose another word."),
+    "patch_alike": lazy("Both runs give the same answer: the logit difference is {clean} in the clean run and {changed} in the "
+                        "changed one. Choose another word, position or change."),
+    "patch_no_pairs": lazy("No word of one sentence has a counterpart in the other, so no value of one run can be patched into the "
+                           "other; change fewer words."),
+    "patch_key": lazy("Token {at} of the {side} is not a key of this attention; choose another token."),
+    "no_head_of_attention": lazy("This model has no such attention; choose another one."),
+    "grammar_model": lazy("The generated sentences are for models that translate, and this one does not; choose a translator."),
+    "grammar_none": lazy("In none of {count} sentences does replacing one word change the translation; choose a model that "
+                         "translates."),
+    "answer_empty": lazy("The answer is empty; type one word."),
+    "answer_long": lazy("The answer {word}… has {count} characters; type one word."),
+    "answer_tokens": lazy("The answer {word} is {count} tokens for this model; type one word that it knows."),
+    "answer_similar": lazy("The word {word} is not in the vocabulary of this model; choose {fits}, or another word."),
+    "answer_unknown": lazy("The word {word} is not in the vocabulary of this model; choose another word."),
+    "tied": lazy("These weights were trained with another choice of Tied output; undo the change."),
 }
-REMEDY_NAMES = {  # for the keys of `viz_core.analysis.size_estimates.REMEDIES`
-    "vocab_size": _("the vocabulary size"), "d_ff": "d_ff", "n_heads": "n_heads", "qk_dim": "qk_dim", "d_model": "d_model",
-    "words": _("the number of words in a sentence"), "sentences": _("the number of sentences"), "layers": _("the number of layers"),
+REMEDY_NAMES: dict[str, str | LazyText] = {  # for the keys of `viz_core.analysis.size_estimates.REMEDIES`
+    "vocab_size": lazy("the vocabulary size"), "d_ff": "d_ff", "n_heads": "n_heads", "qk_dim": "qk_dim", "d_model": "d_model",
+    "words": lazy("the number of words in a sentence"), "sentences": lazy("the number of sentences"), "layers": lazy("the number "
+                                                                                                                     "of layers"),
 }
 
 
@@ -127,7 +132,7 @@ def error_message(error: ValueError) -> str:
     """Return one sentence about an error: the message for the code of a `UserError`, otherwise the text of the error."""
     if not isinstance(error, UserError):
         return str(error)
-    values = {name: _format_value(name, value) for name, value in error.values.items()}
+    values: dict[str, str | LazyText] = {name: _format_value(name, value) for name, value in error.values.items()}
     if (field := error.values.get("field")) in CONTROL_BY_FIELD:
         control = CONTROL_BY_FIELD[str(field)]
         values |= {"setting": control.label, "shown": control.format_value(error.values["value"])}
@@ -139,9 +144,9 @@ def error_message(error: ValueError) -> str:
 def _format_value(name: str, value: object) -> str:
     """Return a value as text: bytes in MB, numbers with thousands separators, sequences as alternatives."""
     if name == "side":
-        return SIDE_NAMES[str(value)]
+        return str(SIDE_NAMES[str(value)])
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return join_or([REMEDY_NAMES[one] if name == "remedies" else _format_value(name, one) for one in value])
+        return join_or([str(REMEDY_NAMES[one]) if name == "remedies" else _format_value(name, one) for one in value])
     if isinstance(value, int) and not isinstance(value, bool):
         return megabytes(value) if name.endswith("_bytes") else f"{value:,}"
     return str(value)

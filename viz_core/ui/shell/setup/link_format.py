@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode
 from viz_core.config import RENAMED_VALUES, TransformerConfig
 from viz_core.config.limits import MAX_LINK_BYTES, MAX_SELECTION_CHARS, MAX_SENTENCES, MAX_TOKENS
 from viz_core.config.settings import MAX_D_MODEL, Setting
+from viz_core.messages import language
 from viz_core.messages import translate as _
 from viz_core.messages.errors import SettingError
 from viz_core.presets import PRESETS
@@ -69,12 +70,12 @@ class OverflowText:
 
 def to_link(setup: Setup) -> tuple[dict[str, str], OverflowText]:
     """Return the query parameters that differ from the preset, and the text that is left out if they exceed 8 KB."""
-    params, left_out = _params_and_overflow(setup)
+    params, left_out = _params_and_overflow(setup, language())
     return dict(params), left_out
 
 
 @lru_cache(maxsize=32)  # called several times in each run
-def _params_and_overflow(setup: Setup) -> tuple[Mapping[str, str], OverflowText]:
+def _params_and_overflow(setup: Setup, language: str) -> tuple[Mapping[str, str], OverflowText]:
     params = _parameters(setup)
     if len(urlencode(params, errors="surrogatepass")) <= MAX_LINK_BYTES:
         return params, OverflowText()
@@ -251,12 +252,14 @@ def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]
 
 def without_weights(setup: Setup, recipe: str) -> tuple[Setup, str]:
     """Return the setup of a link whose weights, trained by a visitor, are not on this server, and why; it keeps their recipe."""
-    missing = _("were trained on another server, or are no longer on this one")
     with suppress(ValueError):
         if recipe:
-            offer = _("their recipe is ready on the page Training, where one click trains them again")
-            return with_url_params(setup, train_recipe=recipe), f"{missing}; {offer}"
-    return setup, missing + "; " + _("train them again on the page Training, or open their file there")
+            return with_url_params(setup, train_recipe=recipe), _(
+                "were trained on another server, or are no longer on this one; their recipe is ready on the page Training, where "
+                "one click trains them again"
+            )
+    return setup, _("were trained on another server, or are no longer on this one; train them again on the page Training, or open "
+                    "their file there")
 
 
 def _value_text(value: Any) -> str:
@@ -275,14 +278,15 @@ def _parse_value(control: Setting, text: str, config: TransformerConfig) -> tupl
         return by_text[text], ""
     numbers = [o for o in options if isinstance(o, int | float) and not isinstance(o, bool)]
     if not numbers or any(isinstance(o, str | bool) for o in options):
-        return None, _("is not one of") + " " + ", ".join(by_text) + _("; the preset's is used")
+        return None, _("is not one of {values}; the preset's is used", values=", ".join(by_text))
     low, high = min(numbers), MAX_D_MODEL if control.field in ("d_model", "qk_dim") else max(numbers)
     low = min(low, 5 if "vocab" in control.field else 1) if isinstance(numbers[0], int) else low
     kind = type(numbers[0])
     try:
         value = kind(text)
     except ValueError:
-        return None, _("is not a {value}number; the preset's is used", value=_("whole") + " " if kind is int else "")
+        return None, (_("is not a whole number; the preset's is used") if kind is int
+                      else _("is not a number; the preset's is used"))
     if not low <= value <= high:
         return None, _(
             "is outside {to_text} to {to_text_2}; the preset's is used", to_text=_value_text(low), to_text_2=_value_text(high)

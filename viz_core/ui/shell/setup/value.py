@@ -8,6 +8,7 @@ from typing import Any, Literal
 from viz_core.config import TransformerConfig
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.config.settings import MAX_D_MODEL, SETTINGS, Setting
+from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
@@ -25,7 +26,7 @@ from viz_core.weights.catalogue import catalogue, shipped_names
 
 DEFAULT_WEIGHTS = shipped_names()[0]  # the weights that the app opens with: the first shipped checkpoint
 DEFAULT_PRESET = "000"
-DEFAULT_SOURCE = _("the cat sat on the mat")
+DEFAULT_SOURCE = "the cat sat on the mat"
 DEFAULT_TARGET = "猫 坐在 垫子 上"
 TokenizerChoice = TokenizerKind | Literal["ids"]  # "ids": the visitor types token ids
 TOKENIZER_CHOICES = ("word", "character", "ids")
@@ -36,10 +37,10 @@ DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
 TEXT_SIDES = ("source", "target")
 # Notes about a field that was adapted to another one.
-SPLIT_NOTE = _("{setting} is now {value}: it splits into {heads} equal heads.")
-RESTORED_NOTE = _("{setting} is now {value}: this was chosen last, and it splits into equal heads again.")
-ROPE_NOTE = _("{setting} is now {value}: RoPE rotates pairs of features.")
-NO_PADDING_NOTE = _("{setting} is now {value}: no padding is masked.")
+SPLIT_NOTE = lazy("{setting} is now {value}: it splits into {heads} equal heads.")
+RESTORED_NOTE = lazy("{setting} is now {value}: this was chosen last, and it splits into equal heads again.")
+ROPE_NOTE = lazy("{setting} is now {value}: RoPE rotates pairs of features.")
+NO_PADDING_NOTE = lazy("{setting} is now {value}: no padding is masked.")
 URL_PARAM_BY_NAME = {v.name: v for v in URL_PARAMS}
 
 
@@ -333,18 +334,18 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
 
     heads = values["n_heads"]
     if values["d_model"] % heads:
-        adapt("d_model", _nearest_multiple(values["d_model"], heads), SPLIT_NOTE)
+        adapt("d_model", _nearest_multiple(values["d_model"], heads), str(SPLIT_NOTE))
     elif name != "d_model" and values["d_model"] != setup.config.d_model:
-        adapt("d_model", values["d_model"], RESTORED_NOTE)
+        adapt("d_model", values["d_model"], str(RESTORED_NOTE))
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
-        adapt("qk_dim", _nearest_multiple(values["qk_dim"], heads), SPLIT_NOTE)
+        adapt("qk_dim", _nearest_multiple(values["qk_dim"], heads), str(SPLIT_NOTE))
     if (
         POSITION_SCHEMES[values["position"]].applied_to == "queries and keys"
         and (values["qk_dim"] or values["d_model"]) // heads % 2
     ):
         width = (values["qk_dim"] or values["d_model"]) // heads
-        adapt("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, ROPE_NOTE)
+        adapt("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, str(ROPE_NOTE))
     if values["norm"] == "none":
         values["final_norm"] = None
     if values["architecture"] != "encoder-only":
@@ -359,7 +360,7 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
         values["architecture"] != "encoder-only" and values["mask_target_padding"]
     )
     if values["mask_padded_queries"] and not masks_padding:
-        adapt("mask_padded_queries", False, NO_PADDING_NOTE)
+        adapt("mask_padded_queries", False, str(NO_PADDING_NOTE))
     rounded = tuple((f, v) for f, v in chosen.items() if v != values[f])
     return replace(_with_config(setup, TransformerConfig(**values)), chosen=rounded), notes
 

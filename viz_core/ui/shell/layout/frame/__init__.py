@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from viz_core.figures.assets import script
-from viz_core.messages import translate as _
+from viz_core.messages import lazy
 from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.layout.sidebar import set_field
 from viz_core.ui.shell.session.state import current_setup, set_url_params, update_setup, url_param
@@ -26,12 +26,20 @@ SHEETS = ("frame.css", "contrast.css", "../../export/save_menus/save_menus.css")
 STYLE = fill_selectors("\n".join((FOLDER / name).read_text("utf-8") for name in SHEETS))
 KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
 
-BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))
+BUTTONS = (
+    ("previous", "‹", lazy("Previous (←)")), ("next", "›", lazy("Next (→)")), ("leave", "✕", lazy("Leave presenter's mode (Esc)")),
+)
+
+
+def _bar_html() -> str:
+    """Return the buttons of presenter's mode."""
+    buttons = "".join(f'<button type="button" name="{name}" title="{title}" aria-label="{title}">{sign}</button>\n'
+                      for name, sign, title in BUTTONS)
+    return f'<div class="bar" hidden>\n{buttons}</div>'
+
+
 _COMPONENT = Component(
-    "frame",
-    html='<div class="bar" hidden>\n'
-    + "".join(f'<button type="button" name="{name}" title="{title}" aria-label="{title}">{sign}</button>\n'
-              for name, sign, title in BUTTONS) + "</div>",
+    "frame", html=_bar_html,
     css=(FOLDER / "presenter_bar.css").read_text("utf-8"), js=script("shell/layout/frame/frame.js"),
 )
 

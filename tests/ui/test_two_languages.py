@@ -1,0 +1,72 @@
+"""Two visitors read two languages at once, in threads of one process and in two sessions of the app."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.ui.helpers import go, sound, start, widget
+from tests.ui.pseudo import catalogue, forget_languages, pseudo
+from viz_core.messages import LANGUAGE_ENV, in_language, language
+from viz_core.presets import PRESETS
+from viz_core.stages import stages
+from viz_core.ui.page_list import PAGES
+from viz_core.ui.shell.session.language import LANGUAGE
+
+
+@pytest.fixture(scope="module")
+def two_languages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The server's default is the pseudo-language, so that there are two."""
+    file = tmp_path_factory.mktemp("language") / "pseudo.po"
+    catalogue(file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(LANGUAGE_ENV, str(file))
+        forget_languages()
+        yield
+    forget_languages()
+
+
+def rendering(code: str) -> list[str]:
+    """What a page says of itself and of its stages."""
+    with in_language(code):
+        page, config = PAGES["masks"], PRESETS["000"].config
+        return [str(page.title), str(page.question), *(str(section.title) for section in page.sections),
+                *(str(stage.meaning) for stage in stages(config)), f"{next(iter(stages(config))).operation}"]
+
+
+def test_threads_with_two_languages(two_languages: None) -> None:
+    """One hundred renderings, alternately in both languages, by several threads at a time."""
+    expected = {code: rendering(code) for code in ("en", "pseudo")}
+    assert all(a != b for a, b in zip(*expected.values(), strict=True) if any(c.isalpha() for c in a))
+    codes = ["en", "pseudo"] * 50
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(rendering, codes)) == [expected[code] for code in codes]
+    assert language() == "pseudo"
+
+
+def test_two_sessions_with_two_languages(two_languages: None) -> None:
+    """A page in each language, drawn in turn, in the same process with the same caches."""
+    question = PAGES["masks"].question.message
+    for code, said in [("en", question), ("pseudo", pseudo(question))] * 2:
+        at = start(weights="untrained", preset="000", d_model="16", n_heads="2", d_ff="16", qk_dim="16")
+        at.session_state[LANGUAGE] = code
+        with in_language(code):
+            sound(go(at, "masks"))
+        assert [title.value for title in at.title] == [said]
+        labels = [each.label for each in at.selectbox]
+        assert labels and all(("⟦" in label) == (code == "pseudo") for label in labels if label.islower() or " " in label)
+
+
+def test_callbacks_know_the_language(two_languages: None) -> None:
+    """A callback runs before the script, in a thread that may be new."""
+    at = start(weights="untrained", preset="000", d_model="16", n_heads="2", d_ff="16", qk_dim="16")
+    at.session_state[LANGUAGE] = "en"
+    with in_language("en"):
+        go(at, "masks")
+        heard = []
+        from viz_core.ui.shell.session import widgets
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(widgets, "mark_activity", lambda: heard.append(language()))
+            sound(widget(at, "n_heads").set_value(4).run())
+    assert heard == ["en"]
