@@ -1,6 +1,7 @@
 """What every test of the app without a browser needs."""
 
 import inspect
+import logging
 from collections.abc import Iterator
 from functools import cache
 
@@ -17,6 +18,14 @@ def packages_are_scanned_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def streamlit_logs_as_others_do() -> None:
+    """pytest adds its handlers to each logger that does not propagate, three times a test: Streamlit has a hundred of them."""
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.partition(".")[0] == "streamlit" and isinstance(logger, logging.Logger):
+            logger.propagate = True
 
 
 @pytest.fixture(autouse=True, scope="module")
