@@ -102,6 +102,18 @@ install_linter() {
 lint_scripts() { $scripts/node_modules/.bin/biome check --config-path=$scripts/lint.jsonc viz_core tests; }
 no_linter() { echo "The linter of the scripts could not be installed: npm does not reach its registry." >&2 && return 1; }
 
+# On one core, so beside the tests: the other core would wait for it.
+types=$(mktemp)
+trap 'rm -f "$types"' EXIT
+mypy >"$types" 2>&1 &
+mypy=$!
+types_are_right() {
+    local status=0
+    wait "$mypy" || status=$?
+    cat "$types"
+    return "$status"
+}
+
 check lint ruff check .
 if install_linter; then
     check "lint JavaScript" lint_scripts
@@ -110,7 +122,6 @@ elif [ "${CI:-}" = true ]; then
 else
     no_linter || left_out=" Left out: lint JavaScript."
 fi
-check types mypy
 # The scripts are modules without a package.json that says so.
 check JavaScript node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-reporter=dot $scripts/*.test.js
 if [ "$*" = --quick ]; then
@@ -127,6 +138,7 @@ else
     # One of three often waits. On a busy machine a browser may miss a moment, so a failed test has a second try, which is listed.
     check "browser tests" pytest_here -n 3 --reruns 1 -rfER -m browser "${browser[@]}"
 fi
+check types types_are_right
 
 echo
 if [ -n "$failed" ]; then
