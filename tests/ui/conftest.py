@@ -2,11 +2,14 @@
 
 import inspect
 import logging
+import time
 from collections.abc import Iterator
 from functools import cache
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_widgets_deltas
 
 from tests.ui.helpers import Open, open_page
 from viz_core.ui.shell.caching.server_cache import server_cache
@@ -17,6 +20,20 @@ def packages_are_scanned_once() -> Iterator[None]:
     """Without a server Streamlit looks through every installed package at each component that a page mounts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def a_run_is_awaited() -> Iterator[None]:
+    """`AppTest` asks a thousand times a second whether the script has ended, which takes the processor from it."""
+
+    def wait(runner: LocalScriptRunner, timeout: float = 3) -> None:
+        begun = time.monotonic()
+        runner._script_thread.join(timeout)
+        require_widgets_deltas(runner, max(0.01, timeout - (time.monotonic() - begun)))  # raises where it has not ended
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait)
         yield
 
 
