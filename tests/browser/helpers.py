@@ -140,6 +140,7 @@ def scroll_to(page: Page, part: str) -> None:
 def read_on(page: Page) -> None:
     """Press Tab, after which all parts below the first screen are drawn."""
     page.keyboard.press("Tab")
+    page.evaluate("document.activeElement.blur()")  # a focused help icon shows its tooltip
     page.wait_for_function(f"!({EMPTY_PARTS})('')", timeout=60_000)
     idle(page)
 
