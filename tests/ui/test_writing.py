@@ -28,6 +28,7 @@ from tests.ui.helpers import (
 )
 from viz_core.generate import generate
 from viz_core.run import run
+from viz_core.ui.pages.writing import step_controls
 from viz_core.ui.pages.writing.step_controls import PLAYING
 from viz_core.ui.shell.setup import default_setup
 from viz_core.weights.catalogue import catalogue
@@ -94,7 +95,8 @@ def test_play_begins_again_at_the_end(open_writing: Open) -> None:
     assert at.session_state[PLAYING] and chosen(at)["text"]["at"] == 0
 
 
-def test_play_stops_at_the_end(open_writing: Open) -> None:
+def test_play_stops_at_the_end(open_writing: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_controls, "PLAY_SECONDS", 3600.0)  # the test takes the steps, also on a slow machine
     at = open_writing(**tiny(write_step="0"))
     sound(widget(at, "write_play").click().run())
     assert at.session_state[PLAYING] and widget(at, "write_play").label == "Pause"
