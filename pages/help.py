@@ -1,4 +1,4 @@
-"""Help: the documents for those who run the app, and for those who want its numbers."""
+"""Help: the documents of `viz_core/docs`, one at a time."""
 
 from viz_core.ui.shell import PAGES, open_page
 

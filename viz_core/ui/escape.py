@@ -23,7 +23,7 @@ def token_code_span(token: str, limit: int = 120) -> str:
 
 
 def code_spans(texts: list[str], limit: int = 8) -> str:
-    """Return a list of words, each as a code span."""
+    """Return at most `limit` texts as code spans with commas between them, and "…" if there are more."""
     return ", ".join(map(code_span, texts[:limit])) + (" …" if len(texts) > limit else "")
 
 

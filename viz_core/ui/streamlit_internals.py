@@ -1,12 +1,12 @@
 """Every use of Streamlit that its documentation does not cover, with the reason. All of it was seen in Streamlit 1.67.
 
-Without one of these internals the app works and lacks what the internal is for; the log then has one warning that says what is
-missing. `tests/ui/test_streamlit_internals.py` names the function, and `tests/browser/test_streamlit_selectors.py` the selector,
-that a new version of Streamlit breaks.
+If one of these internals is missing, the app still works, but without what the internal is for, and one warning in the log says
+what is missing. `tests/ui/test_streamlit_internals.py` names the function, and `tests/browser/test_streamlit_selectors.py` the
+selector, that a new version of Streamlit breaks.
 
 Style sheets and scripts write the selectors of `SELECTORS` by name, as custom selectors of CSS: `:--sidebar p`. `fill_selectors`
-puts the selectors in. Only the frame, the pages and their scripts have such names: what `viz_core.figures` reads without Streamlit
-has none.
+replaces the names. Only files of the shell and the pages use them: the scripts and style sheets of the components, which
+`viz_core.figures` also reads without Streamlit, do not.
 
 Documented, and therefore used anywhere: the class `st-key-KEY` of an element and the CSS variables `--st-…` of a component;
 `st.components.v2.component`; `streamlit.delta_generator.DeltaGenerator`, the type of what `st.container` and its like return. The
@@ -42,11 +42,11 @@ def _warn(missing: str) -> None:
 
 # ---------------------------------------------------------------- the browser's page
 
-# By name, the selectors of Streamlit's elements that style sheets and scripts use. Their quotes are single ones, since scripts have
-# them in strings.
+# By name, the selectors of Streamlit's elements that style sheets and scripts use. They have single quotes, because scripts contain
+# them in strings with double quotes.
 SELECTORS = {
     # the page
-    "app": "[data-testid='stApp']",  # its attributes say how the server is; its background is that of a saved picture
+    "app": "[data-testid='stApp']",  # its attributes give the state of server and script; its background is that of a saved picture
     "connected": "[data-test-connection-state='CONNECTED']",  # of `app`: the server can be reached
     "idle": "[data-test-script-state='notRunning']",  # of `app`: no script runs, so the page is complete
     "running": "[data-test-script-state='running']",  # of `app`: the script runs
@@ -120,7 +120,10 @@ def is_served() -> bool:
 
 
 def is_history_navigation() -> bool:
-    """Return whether the browser's Back or Forward button started this run. Only then is another link a wish of the visitor."""
+    """Return whether the browser's Back or Forward button started this run.
+
+    In a running session, only then may another link in the address bar change the setup: otherwise the address may be out of date.
+    """
     try:
         run = _current_run()
         return run is not None and bool(run.is_history_navigation)
@@ -160,8 +163,8 @@ def _current_run() -> Any:
 def ignore_pages_folder() -> None:
     """Let the navigation be what `st.navigation` says, from the next run on.
 
-    On a fresh server Streamlit builds a navigation of its own from a folder named pages/, until it has called `st.navigation` for
-    the first time: a page's file may run without app.py.
+    On a fresh server Streamlit builds a navigation of its own from a folder named pages/, until the first call of
+    `st.navigation`: before that, a page's file may run without app.py.
     """
     try:
         from streamlit.runtime.pages_manager import PagesManager

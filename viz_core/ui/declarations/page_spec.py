@@ -28,8 +28,8 @@ class PageSpec:
     navigation. question: its heading. introduction: a few sentences in Markdown, shown by the About button ("" for none).
     home_text: the text of its card on Home, whose picture is drawn by `thumbnail` in the page's module of that name. figure_key:
     the key of its main picture, which fills the first screen. sections: its sections, if it has several, each with its own main
-    picture. section_param: the link parameter of the selected section. compares_runs: whether the page can show the run beside
-    the one that was kept as A.
+    picture. section_param: the link parameter of the selected section. compares_runs: whether the page can show the present
+    run together with run A, which was kept.
 
     In the link. own_url_params: its parameters, except `section_param`. expanders: the names of its expanders. heatmaps: the keys
     of those whose picked cell is in the parameter `cells`; old_heatmaps: for each key in older links, the present (key, panel) of
@@ -37,7 +37,7 @@ class PageSpec:
     of further components, whose state in the browser is in no link.
 
     In the tests. states: links of this page that show all of it, together with one for each section that none of them selects; a
-    state with `shown` is one of two runs.
+    state with the parameter `shown` shows two runs.
     """
 
     name: str

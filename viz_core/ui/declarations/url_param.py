@@ -1,7 +1,7 @@
 """Link parameters, which hold what a visitor selects. This module does not import Streamlit.
 
-A parameter has a name (which begins with the page's name), a default, and allowed values. A link holds only values that differ
-from the default, and every value in a link is checked when it is read.
+A parameter has a name (those of a page share a prefix, such as `att_`), a default, and allowed values. A link holds only values
+that differ from the default, and every value in a link is checked when it is read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from viz_core.config.limits import MAX_SELECTION_CHARS
 from viz_core.messages import translate as _
 
-ATTENTION_KINDS = ("encoder", "decoder", "cross")  # in the order of `viz_core.analysis.attention`, which needs numpy
+ATTENTION_KINDS = ("encoder", "decoder", "cross")  # in the order of `viz_core.analysis.attention`, not imported: it needs numpy
 
 
 @dataclass(frozen=True, slots=True)

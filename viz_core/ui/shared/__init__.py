@@ -1,1 +1,1 @@
-"""What several pages share: elements, the cell inspector, and controls of their sentences."""
+"""What several pages share: elements, the cell inspector, example sentences, and notes on untranslated words."""

@@ -336,7 +336,7 @@ def _function_html(p: ActivationValue) -> str:
         return boxes
     reach = max(3.0, 1.2 * abs(x))
     points = [(v, p.activation(v)) for v in np.linspace(-reach, reach, 81).tolist()]
-    caption = _("The function from {reach} to {reach_2}, with this cell marked", reach=brief(-reach), reach_2=brief(reach))
+    caption = _("The function from {low} to {high}, with this cell marked", low=brief(-reach), high=brief(reach))
     return boxes + _image(mini_plots.curve(points, (x, y)), caption)
 
 

@@ -125,19 +125,19 @@ def _describe_arithmetic(cell: CellArithmetic, names: PositionNames) -> str:
         case Mean() as p:
             return _describe_mean(p, cell, value)
         case TableLookup(key, entry):
-            return _("{role} {value} selects a row of the table, whose column {index} holds {value_2}.",
-                     role=key.role, value=brief(key.value), index=entry.index[1], value_2=value)
+            return _("{role} {key} selects a row of the table, whose column {index} holds {entry}.",
+                     role=key.role, key=brief(key.value), index=entry.index[1], entry=value)
         case MaskConditions() as p:
             return _describe_mask(p, cell)
         case Where() as p:
             stays = _("the mask allows this cell, so the score {value} stays.", value=value) if p.condition.value else ""
-            return stays or _("this cell is masked, so {value} replaces the score {value_2}.",
-                              value=value, value_2=brief(p.when_true.value))
+            return stays or _("this cell is masked, so {fill} replaces the score {score}.",
+                              fill=value, score=brief(p.when_true.value))
         case ActivationValue(of, x):
             if of.zeroes_negatives:
-                return _("{value} {which}, so the result is {value_2}.",
-                         value=brief(x.value), which=_("passes unchanged") if x.value > 0 else _("is not positive"), value_2=value)
-            return _("{value} passes in part: the result is {value_2}.", value=brief(x.value), value_2=value)
+                return _("{x} {which}, so the result is {result}.",
+                         x=brief(x.value), which=_("passes unchanged") if x.value > 0 else _("is not positive"), result=value)
+            return _("{x} passes in part: the result is {result}.", x=brief(x.value), result=value)
         case Rotation() as p:
             turn = _("{angle} radians ({degrees:.0f}°)", angle=brief(p.angle), degrees=math.degrees(p.angle) % 360)
             return _("at position {position} the pair of features is rotated by {turn}, and this feature becomes {value}.",
@@ -152,15 +152,15 @@ def _describe_arithmetic(cell: CellArithmetic, names: PositionNames) -> str:
             return _("the distance is {positions}, and its bucket is {value}.",
                      positions=plural("{n:,} position", "{n:,} positions", p.distance), value=value)
         case Scale(x, by, divide):
-            return _("{value} {which} by {role} is {value_2}.",
-                     value=brief(x.value), which=_("divided") if divide else _("multiplied"), role=by.role, value_2=value)
+            return _("{x} {which} by {role} is {result}.",
+                     x=brief(x.value), which=_("divided") if divide else _("multiplied"), role=by.role, result=value)
         case Copy(of):
             if cell.stage.prefix != "ids":
                 return _("{value} is {role}, unchanged.", value=value, role=of.role)
             return _("{value} is {role}.", value=value, role=of.role)
         case InputValue() as p:
             return _describe_input(p, cell, names)
-    raise AssertionError(f"no sentence for {cell.parts[-1]}")
+    raise AssertionError(f"no sentence for {cell.operations[-1]}")
 
 
 def _describe_softmax(p: Softmax, cell: CellArithmetic, value: str) -> str:

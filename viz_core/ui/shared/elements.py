@@ -169,8 +169,8 @@ def _zoom_identity(figure: Mapping[str, Any]) -> str:
 def saved_html(shown: Recorded[str], key: str, frame: "Expression[pd.DataFrame]", name: str = "", rows: int = 0) -> str:
     """Return HTML in an element that the Save menu treats as a picture. key: of the picture.
 
-    shown: the HTML; if only the app can make it, as a text, and a notebook shows the table. frame: the table of the picture; rows:
-    its approximate number of rows. name: its title, if it has no caption.
+    shown: the call that makes the HTML; or the HTML itself, if only the app can make it: a notebook then shows the table. frame:
+    the table of the picture; rows: its approximate number of rows. name: its title, if it has no caption.
     """
     if isinstance(shown, Expression):
         register_picture(key, {"shown": shown, "frame": frame, "picture": Call("viz_core.notebook.html_picture", shown)}, rows)

@@ -26,5 +26,5 @@ def padded_example(context: PageContext) -> "tuple[Call[Capture], Call[Batch]]":
 
 
 def can_pad(capture: Capture, batch: "Batch") -> bool:
-    """Whether there is one sentence and it has more than one token."""
+    """Return whether there is one sentence and it has more than one token."""
     return capture.n_sentences == 1 and max(ids.shape[1] for ids in batch.ids.values()) > 1

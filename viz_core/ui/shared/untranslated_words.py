@@ -30,13 +30,13 @@ def untranslated_words_note(context: PageContext, capture: Capture, item: int) -
 
 
 def untranslated_words_help(context: PageContext) -> str | None:
-    """Return how such words are detected, and how reliably; None for weights without a detector."""
+    """Return how untranslated words are detected, and how reliably; None for weights without a detector."""
     found = context.setup.card.lost_words if context.setup.card is not None else None
     if found is None:
         return None
-    return _("A word is found if two heads of cross-attention give it enough weight: head {head} of layer {layer} where "
-             "a word is written, and head {head_2} of layer {layer_2} where that word is read. Small words such as “the” are left "
-             "out. On held-out sentences, {alarms} of the content words that were left out of a translation were "
+    return _("A word is found if two heads of cross-attention give it enough weight: head {writer} of layer {writer_layer} where "
+             "a word is written, and head {reader} of layer {reader_layer} where that word is read. Small words such as “the” are "
+             "left out. On held-out sentences, {alarms} of the content words that were left out of a translation were "
              "found, and {false_alarms} of the right translations had a false alarm.",
              layer=found.predicting_head[0], head=found.predicting_head[1],
              layer_2=found.reading_head[0], head_2=found.reading_head[1],

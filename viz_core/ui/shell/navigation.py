@@ -73,8 +73,8 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
 def _restart_script() -> None:
     """Run app.py again from its start, with all widget values that the browser sent.
 
-    On a fresh server Streamlit builds the navigation from a folder named pages/: a page's file may then run without app.py, and
-    every widget has another identity than in later runs. One run ends that; nothing is drawn in it yet.
+    On a fresh server Streamlit builds the navigation from the folder pages/: a page's file may then run without app.py, and every
+    widget has another identity than in later runs. So the first run of a session ends here, before anything is drawn.
     """
     st.session_state[STARTED] = True
     ignore_pages_folder()

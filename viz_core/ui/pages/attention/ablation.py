@@ -81,7 +81,7 @@ def ablation_section(context: PageContext, capture: Capture, available: Sequence
 
 
 def _has_picked_head(context: PageContext) -> bool:
-    """Whether the link names the head in focus."""
+    """Return whether the link names the head in focus."""
     return bool(url_param("att_kind")) or url_param("att_layer") >= 0 or context.setup.attn_head > 0
 
 
@@ -121,7 +121,10 @@ def _request_search(key: Hashable) -> None:
 def _most_changed_head(
     capture: Capture, ablated: Capture, layers: Sequence[tuple[AttentionKind, int]], off: Focus | None, focus: AttentionFocus
 ) -> AttentionFocus:
-    """Return the focus on the head whose weights change most; if none change, on the first head that is switched off."""
+    """Return the focus on the head whose weights change most.
+
+    If no weight changes, it is on `off`, the first head that is switched off; if that is None, the focus stays.
+    """
     moved = {(k, i): _max_weight_changes(capture, ablated, attention_path(k, i), focus.item) for k, i in layers}
     kind, layer = max(moved, key=lambda place: float(moved[place].max()))
     if not float(moved[kind, layer].max()):
@@ -220,7 +223,10 @@ def _word(context: PageContext, token_id: int, item: int, is_changed: bool) -> s
 
 
 def _figure_text(max_change: float, focus: AttentionFocus, is_off: bool) -> str:
-    """Return what the figure shows. max_change: the largest change of a weight in its head. is_off: whether it is switched off."""
+    """Return what the figure shows.
+
+    max_change: the largest change of a weight in the head in focus. is_off: whether that head is switched off.
+    """
     if not max_change and is_off:
         return _("The figure shows what **{name}** attends to. Switching it off replaces its output by zeros, not its weights, "
                  "which are equal in both runs.", name=focus.name)

@@ -63,7 +63,7 @@ def special_tokens_toggle(
 def draw_all_heads(
     context: PageContext, capture: Capture, available: Sequence[AttentionKind], focus: AttentionFocus, two: TwoRuns | None = None
 ) -> None:
-    """Draw the layers × heads of each kind of attention to show: of one run, or of A, B or A − B in a comparison."""
+    """Draw a grid of tiles, layers × heads, for each kind of attention shown: of one run, or of A, B or A − B in a comparison."""
     shown = kinds_shown(available)
     if two is None:
         tiles = [_tiles(context, kind, focus) for kind in shown]

@@ -51,7 +51,7 @@ def _apply_swap(swap: WordSwap, focus: AttentionFocus) -> None:
     sources[focus.item] = swap.source
     if targets:
         targets[focus.item] = swap.target
-    source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # the typed one, if any
+    source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # without targets, that of the setup stays
     is_back = kept is not None and (kept.source, kept.target, kept.writer) == (source, target, setup.writer)
     same = {"att_kind": focus.kind, "att_layer": focus.layer, "att_query": focus.query}
     views = with_url_params(setup, **same, patch=(), kept="" if is_back else to_query(setup)).url_params
@@ -91,7 +91,7 @@ def draw_comparison(two: TwoRuns, focus: AttentionFocus) -> str:
 
 
 def is_too_wide(two: TwoRuns, focus: AttentionFocus) -> bool:
-    """Whether the sentence is too long for three matrices side by side, so that a switch selects one of them."""
+    """Return whether the sentence is too long for three matrices side by side, so that a switch selects one of them."""
     return len(position_pairs(two.aligned, focus.kind, _words_shown_of_both_runs(two, focus))[1]) > MAX_KEYS_SIDE_BY_SIDE
 
 
@@ -113,8 +113,8 @@ def _strongest_key_text(capture: Capture, focus: AttentionFocus, query: int) -> 
     row = capture[f"{focus.path}.weights"][focus.item, focus.head, query]
     key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
     keys = capture.tokens(query_key_sides(focus.kind)[1])[focus.item]
-    return _("{query_words} attends most to {key}, with weight {row}",
-             query_words=_query_text(capture, focus, query), key=token_code_span(keys[key]), row=rounded(float(row[key])))
+    return _("{query} attends most to {key}, with weight {weight}",
+             query=_query_text(capture, focus, query), key=token_code_span(keys[key]), weight=rounded(float(row[key])))
 
 
 def _query_text(capture: Capture, focus: AttentionFocus, query: int) -> str:

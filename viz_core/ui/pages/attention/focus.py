@@ -174,7 +174,7 @@ def words_call(run: RunInputs, kind: AttentionKind, focus: AttentionFocus) -> Ca
 
 
 def label_arguments(run: RunInputs, kind: AttentionKind, focus: AttentionFocus) -> dict[str, Expression[Any]]:
-    """Return the arguments `words` and `kept` of a figure of weights, as far as it has them."""
+    """Return the arguments of a figure of weights: `words` if tokens are grouped by word, `kept` if special tokens are left out."""
     words, given = words_call(run, kind, focus), dict[str, Expression[Any]]()
     if words is not None:
         given["words"] = words

@@ -107,8 +107,8 @@ def _left_out_tokens_text(context: PageContext, capture: Capture, focus: Attenti
     named = added_special_tokens(capture, key_side, focus.item, context.tokenizers[key_side])
     text = _("The pictures leave out {tokens}: the other weights of each row are divided by their sum, so that they add up to 1.",
              tokens=", ".join(map(token_code_span, named)) or _("padding"))
-    return text + " " + _("The paler a row, the less of its weight it keeps; in this head it is {least} to {most}. The arithmetic "
-                          "below and all tables and files of weights are those of the run.",
+    return text + " " + _("The paler a row, the less of its weight it keeps; in this head a row keeps {least} to {most}. The "
+                          "arithmetic below and all tables and files of weights are those of the run.",
                           least=percent(float(share.min())), most=percent(float(share.max())))
 
 

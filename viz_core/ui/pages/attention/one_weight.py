@@ -84,7 +84,7 @@ def _draw_steps(context: PageContext, capture: Capture, focus: AttentionFocus) -
 
 
 def _sum_check_text(context: PageContext, capture: Capture, focus: AttentionFocus, w_o: np.ndarray) -> str:
-    """Return whether the contributions of all heads and keys, with the bias, add up to the recorded output at this query.
+    """Return a sentence on whether all contributions, with the bias, add up to the recorded output at this query.
 
     They do unless a patch changed the output, or a head's z before it. "" for more than `MAX_PARTS` numbers.
     """
@@ -98,11 +98,11 @@ def _sum_check_text(context: PageContext, capture: Capture, focus: AttentionFocu
     gap = float(np.abs(total - capture[f"{focus.path}.out"][focus.item, focus.query]).max())
     heads, keys, bias_too = v.shape[0], v.shape[1], _(", with the bias of W_O,") if context.config.attention_bias else ""
     if not gap > sum_rounding_bound(sizes):
-        return _("The contributions of {shape} heads and {shape_2} keys{bias_too} add up to the recorded output of this "
+        return _("The contributions of {n_heads} heads and {n_keys} keys{bias_too} add up to the recorded output of this "
                  "attention; the largest difference is {gap}.",
-                 shape=heads, shape_2=keys, bias_too=bias_too, gap=rounded(gap, 2))
-    mismatch = _("The contributions of {shape} heads and {shape_2} keys{bias_too} do not add up to the recorded output of this "
-              "attention; the largest difference is {gap}.", shape=heads, shape_2=keys, bias_too=bias_too, gap=rounded(gap, 2))
+                 n_heads=heads, n_keys=keys, bias_too=bias_too, gap=rounded(gap, 2))
+    mismatch = _("The contributions of {n_heads} heads and {n_keys} keys{bias_too} do not add up to the recorded output of this "
+              "attention; the largest difference is {gap}.", n_heads=heads, n_keys=keys, bias_too=bias_too, gap=rounded(gap, 2))
     return f"{mismatch} {_mismatch_text(context)}"
 
 

@@ -61,7 +61,7 @@ def _controls(pair: RunPair, question: Question) -> None:
 
 
 def _sum_check(run: PageContext, attributed: Expression[Attribution], patched_place: str) -> None:
-    """Compare the sum with the logit, say what it holds fixed, and list the largest parts. patched_place: the patched value."""
+    """Compare the sum with the logit, say what it holds fixed, and list the largest parts. patched_place: the site, or ""."""
     found = attributed.value()
     text = _("The sum of all parts is **{sum}**; the run’s own number is **{logit}**.", sum=rounded(found.total, 6),
              logit=rounded(found.logit, 6))

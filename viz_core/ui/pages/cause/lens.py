@@ -23,7 +23,7 @@ from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 
-RAIL_WIDTH = 230
+RAIL_WIDTH = 230  # pixels
 LENS_COLOURS = {"chance": lazy("Probability"), "rank": lazy("Rank")}
 
 

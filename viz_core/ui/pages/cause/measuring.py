@@ -26,7 +26,7 @@ REQUEST_KEY = "cause_asked"  # key in the session state: the measurement that wa
 def measure_on_request(
     kind: str, key: Hashable, runs: int, seconds: float, call: Call[T], has_progress: bool = True
 ) -> CachedCall[T] | None:
-    """Return a measurement with its value; None if it fails, after the reason, or if it is long and not yet requested.
+    """Return a measurement with its value; None, after a notice or a button on the page, if it fails or is not yet requested.
 
     runs: the number of patched runs. seconds: their estimated time. has_progress: whether the function of the call has an argument
     `progress`, which it calls with the share that is done, 0 to 1.
@@ -74,6 +74,6 @@ def cache_key(pair: RunPair, question: Question) -> Hashable:
 
 
 def clean_corrupted_runs(pair: RunPair, question: Question) -> Call[CleanCorruptedRuns]:
-    """Return both runs again, one sentence each and without padding. Its value raises `UserError` if they cannot be compared."""
+    """Return the call that runs both sentences alone, without padding. It raises `UserError` if the runs cannot be compared."""
     clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "changed")
     return Call(runs_of_captures, clean.model, clean.capture, corrupted, question, pair.item).named("contrast")

@@ -39,7 +39,7 @@ def cause_page(context: PageContext) -> None:
 
 
 def _is_sidebar_outdated(sides: Sequence[str]) -> bool:
-    """Whether the text boxes of the sidebar show a text from before a click on this page.
+    """Return whether the text boxes of the sidebar show a text from before a click on this page.
 
     sides: those of the model. The sidebar draws no box for other sides, so their widget state may be that of an earlier model.
     """

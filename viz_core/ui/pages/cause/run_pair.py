@@ -1,4 +1,6 @@
-"""The clean and the corrupted run, which the page calls the changed run: A and the present run, or the present run and a change.
+"""The clean run and the corrupted run, which the page calls the changed run.
+
+They are A and the present run or, if no run is kept as A, the present run and a run of its sentence with one word replaced.
 
 On every page, values are patched from A into B. So the direction determines which of them is the clean run: A if clean values
 are patched into the corrupted run (denoising), B if corrupted values are patched into the clean run (noising).
@@ -101,7 +103,7 @@ class RunPair:
 
 
 def find_pair(context: PageContext, two: TwoRuns | None) -> RunPair | None:
-    """Return the two runs of the page; None, after the reason, if there are none."""
+    """Return the two runs of the page; None, after a notice on the page, if there are none."""
     clean, corrupted = context, None
     if url_param("kept"):
         if two is None:
@@ -142,7 +144,7 @@ def run_control() -> None:
 
 
 def with_sentence_replaced(setup: Setup, item: int, sentence: str) -> Setup:
-    """Return the setup with one of its sentences replaced. item: the number of the sentence, without empty lines."""
+    """Return the setup with one of its sentences replaced. item: its index, from 0; empty lines do not count."""
     side = _sentence_side(setup)
     lines = getattr(setup, side).replace("\r\n", "\n").split("\n")
     number = [i for i, line in enumerate(lines) if line.strip()][item]
@@ -230,7 +232,7 @@ def _has_same_ids(a: PageContext, b: PageContext, item: int) -> bool:
 def _run_with_target_of(clean: PageContext, corrupted: PageContext) -> tuple[PageContext, bool]:
     """Return the corrupted run with the target of the clean run, and whether its own target text gives other ids.
 
-    Only a model with cross-attention has both.
+    A model without cross-attention reads no other text, so its run is returned as it is, and False.
     """
     if not clean.config.has_cross_attention or clean.capture is None or _has_same_target(clean, corrupted):
         return corrupted, False
@@ -241,7 +243,7 @@ def _run_with_target_of(clean: PageContext, corrupted: PageContext) -> tuple[Pag
 
 
 def _has_same_target(a: PageContext, b: PageContext) -> bool:
-    """Whether both runs have the same target ids."""
+    """Return whether both runs have the same target ids."""
     rows = (None if context.capture is None else context.capture["ids.target"].tolist() for context in (a, b))
     return next(rows) == next(rows)
 

@@ -1,1 +1,1 @@
-"""The page Documents."""
+"""The page Documents: the five texts side by side, the errors in them, and links to their concepts."""

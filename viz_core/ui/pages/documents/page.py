@@ -63,7 +63,7 @@ def preset_buttons() -> None:
 
 
 def is_loaded(setup: Setup, name: str) -> bool:
-    """Whether the setup is based on this preset, with or without changes."""
+    """Return whether the setup is based on this preset, with or without changes."""
     return setup.checkpoint_card is None and setup.preset == name
 
 
@@ -139,9 +139,9 @@ def comparison_html(row_filter: str = "all", loaded: str | None = None) -> str:
 
 def legend_html() -> str:
     """Return the legend of the tags."""
-    return _("{status_tag} in the text · {status_tag_2} because its code cannot run or contradicts the text · {status_tag_3} "
+    return _("{stated} in the text · {repaired} because its code cannot run or contradicts the text · {assumed} "
              "since the text does not show it · <b>bold</b>: differs from most",
-             status_tag=status_tag("stated"), status_tag_2=status_tag("repaired"), status_tag_3=status_tag("assumed"))
+             stated=status_tag("stated"), repaired=status_tag("repaired"), assumed=status_tag("assumed"))
 
 
 def _column_title(preset: Preset, is_loaded: bool) -> str:

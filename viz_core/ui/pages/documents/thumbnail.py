@@ -1,4 +1,4 @@
-"""The picture on the card of Documents, computed from the present run."""
+"""The picture on the card of Documents, the same for every run."""
 
 import numpy as np
 

@@ -170,7 +170,7 @@ def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None
 
 
 def origin_section(context: PageContext) -> None:
-    """Write where the model comes from: the card of its weights, the weights whose config it has, or its preset's document."""
+    """Write where the model comes from: its weights, the weights whose words and settings it has, or the document of its preset."""
     st.header(_("Where this model comes from"), anchor=False)
     _origin(context)
 

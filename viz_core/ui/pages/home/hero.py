@@ -117,7 +117,7 @@ def _text_box_label(setup: Setup) -> str:
 
 
 def _model_output(context: PageContext) -> None:
-    """Write the model's output for the selected sentence, and what is known about it.
+    """Write the model's output for the selected sentence, with a caption.
 
     The caption names untranslated words, says whether the output was cut off, and gives its probability.
     """
@@ -198,7 +198,5 @@ def _word_lines(context: PageContext, capture: Capture, kind: AttentionKind) -> 
         key="home_words",
         selection_id=f"{kind}.{layer}.{head}",
         fill=True,
-        names=COLUMN_TITLES[
-            _column_titles_key(context, kind)
-        ],  # what is picked here is not in the link, unlike on the Attention page
-    )
+        names=COLUMN_TITLES[_column_titles_key(context, kind)],
+    )  # without callbacks: what is picked here is not in the link, unlike on the page Attention

@@ -46,5 +46,5 @@ def _cards(context: PageContext) -> None:
 
 
 def _thumbnail_module(name: str) -> Any:
-    """Return the module of a page whose `thumbnail(context, capture)` draws its picture as HTML, "" if the run has none."""
+    """Return the module of a page, whose `thumbnail(context, capture)` returns the picture of its card as HTML, "" for none."""
     return import_module(f"viz_core.ui.pages.{name}.thumbnail")

@@ -99,7 +99,7 @@ def task_messages(card: Card, architecture: Architecture) -> TaskMessages:
 
 
 def typed_target_label(card: Card) -> str:
-    """Return the label of the text box for a model that can write the target while the target is typed."""
+    """Return the label of the text box for a model that can write the target, while the visitor types the target instead."""
     if card.task == "translate":
         return _("Type an English sentence; its translation is typed in the sidebar")
     if card.task in LISTED_TASKS:

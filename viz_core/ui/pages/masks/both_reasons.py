@@ -23,7 +23,7 @@ from viz_core.ui.shell.runs.two_runs import VIEW_TITLES
 
 
 def is_attention_in_a(two: TwoRuns, focus: MaskFocus) -> bool:
-    """Whether A has the kind of attention in focus, too."""
+    """Return whether A has the kind of attention in focus, too."""
     return focus.kind in attention_kinds(two.a.config)
 
 

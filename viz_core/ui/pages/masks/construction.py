@@ -37,7 +37,8 @@ def construction_section(context: PageContext, capture: Capture, focus: MaskFocu
     if context.config.padding_from == "ids":
         text = _("`ne` (not equal to the padding id) allows keys that are not padding;")
     else:
-        text = _("`arange < n` allows the first n keys of a sentence of n tokens, since no id of this model is padding alone;")
+        text = _("`arange < n` allows the first n keys of a sentence of n tokens, since this model has no id that only padding "
+                 "has;")
     st.markdown(text + " " + _("`tril` (lower triangle) allows keys that are not later than the query. {value} multiplies masks of "
                                "0 and 1 instead of taking their AND, which gives the same result.", value=DOCUMENTS["002"]))
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")

@@ -110,6 +110,7 @@ def _effect_sentences(
                                side=SIDE_NAMES[on.config.output_side], changed=changed, n_both=len(both)))
             return sentences
         sentences.append(_("Without it, the most likely next word changes at **{changed} of {n_both}** {side} positions; the "
-                           "loss is {loss} with and {loss_2} without.", side=SIDE_NAMES[on.config.output_side],
-                           changed=changed, n_both=len(both), loss=rounded(float(on["loss"])), loss_2=rounded(float(off["loss"]))))
+                           "loss is {loss} with and {unmasked_loss} without.", side=SIDE_NAMES[on.config.output_side],
+                           changed=changed, n_both=len(both), loss=rounded(float(on["loss"])),
+                           unmasked_loss=rounded(float(off["loss"]))))
     return sentences

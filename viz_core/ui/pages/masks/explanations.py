@@ -64,7 +64,7 @@ def values_text(values: ValueSummary) -> str:
 
 
 def mha_limitations_text(reasons: Sequence[str], config: TransformerConfig) -> str:
-    """Return why torch.nn.MultiheadAttention cannot hold an attention's parameters: one sentence for each reason."""
+    """Return why torch.nn.MultiheadAttention cannot compute an attention: one sentence for each reason."""
     return " ".join(
         MHA_LIMITATION_TEXTS[reason].format(d_model=config.d_model, qk_width=brief(config.qk_width)) for reason in reasons
     )

@@ -71,7 +71,7 @@ def focus_controls(context: PageContext, capture: Capture, focus: MaskFocus) -> 
 
 
 def _has_padding(capture: Capture) -> bool:
-    """Whether any sentence of the batch has padding."""
+    """Return whether any sentence of the batch has padding."""
     own = [side for side in ("source", "target") if f"ids.{side}" in capture]
     return not all(token_mask(capture, side, i).all() for side in own for i in range(capture.n_sentences))  # type: ignore[arg-type]
 
@@ -91,8 +91,9 @@ def _add_padded_example() -> None:
 def with_padded_sentence(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -> tuple[dict[str, str], int]:
     """Return the text of each side with one more sentence, and the index of a padded sentence.
 
-    All sentences have one length before. The new one is the shortest example of the weights, or else the first half of the first
-    sentence; if neither is shorter on every side, it is a longer sentence.
+    The typed sentences all have the same length. The new one is the shortest example of the weights that is shorter on every side,
+    or else the first half of the first sentence; if that is not shorter either, a sentence whose length differs, such as the first
+    one twice.
     """
     sides: list[str] = [side for side in setup.config.sides if side == "source" or setup.writer != "model"]
     lines = {side: texts for side, texts in zip(TEXT_SIDES, typed_sentences(setup)[:2], strict=True) if side in sides}
@@ -107,7 +108,7 @@ def with_padded_sentence(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -
     lengths = [{side: count(side, line) for side, line in text.items()} for text in found]
 
     def rank(i: int) -> int:
-        """Return 0 if it is shorter on every side, 1 if its length differs on every side, 2 if on some, 3 if on none."""
+        """Return 0 if text `i` is shorter on every side; else 1 if its length differs on every side, 2 if on some, 3 if on none."""
         here = lengths[i]
         if all(0 < here[side] < now[side] for side in sides):
             return 0
@@ -135,7 +136,7 @@ def batch_of(context: PageContext) -> "Batch":
 
 
 def has_no_padding(capture: Capture, kind: AttentionKind, item: int) -> bool:
-    """Whether neither the queries nor the keys of this sentence include padding."""
+    """Return whether neither the queries nor the keys of this sentence include padding."""
     return all(token_mask(capture, side, item).all() for side in query_key_sides(kind))
 
 

@@ -116,7 +116,7 @@ def _replacement_ids(context: PageContext, focus: MaskFocus, side: Side) -> list
 
 
 def _replaced_in_turn(context: PageContext, focus: MaskFocus, side: Side, n_tokens: int) -> Call[list[Panel]]:
-    """Return the changes for each replaced token, with the causal mask and without it.
+    """Return panels of the changes for each replaced token, with the causal mask and without it.
 
     Raises ValueError for more than `MAX_REPLACED_TOKENS` tokens.
     """

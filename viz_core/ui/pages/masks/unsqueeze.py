@@ -73,12 +73,12 @@ def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, sid
                         "mask_unsqueeze", fill=True)
     which = _("Your batch has T = H") if n_tokens == heads else _("For the first {heads} tokens, T = H", heads=heads)
     st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
-                  "query: head 0 sees only the first key, and head {heads_2} sees the whole future.",
-                  which=which, heads=heads, heads_2=heads - 1))
-    st.markdown(_("Head {heads} puts **{future:.1%}** of its weight on tokens that it must not see: the mean over the rows that "
+                  "query: head 0 sees only the first key, and head {last_head} sees the whole future.",
+                  which=which, heads=heads, last_head=heads - 1))
+    st.markdown(_("Head {head} puts **{share:.1%}** of its weight on tokens that it must not see: the mean over the rows that "
                   "have later tokens. With the intended mask, every head has 0 there. This app's causal mask is (1, 1, T, T), so "
                   "T cannot be broadcast against the heads.",
-                  heads=heads - 1, future=float(result.future_share[-1])))
+                  head=heads - 1, share=float(result.future_share[-1])))
 
 
 def _printed_code(result: "UnsqueezeResult", n_tokens: int, heads: int) -> None:
@@ -91,8 +91,8 @@ def _printed_code(result: "UnsqueezeResult", n_tokens: int, heads: int) -> None:
             "scores = scores.masked_fill(mask == True, float('-inf'))  # (B, H, T, T)", language="python")
     if not result.error:
         return
-    shapes = _("the mask has shape {shape} and the scores have shape {shape_2}",
-               shape=_shape(result.mask_shape), shape_2=_shape(result.scores_shape))
+    shapes = _("the mask has shape {mask_shape} and the scores have shape {scores_shape}",
+               mask_shape=_shape(result.mask_shape), scores_shape=_shape(result.scores_shape))
     st.markdown(_("Your batch has T = {n_tokens} and the model has H = {heads}: {shapes}. torch raises this error:",
                   n_tokens=n_tokens, heads=heads, shapes=shapes))
     st.code(result.error, language=None, wrap_lines=True)

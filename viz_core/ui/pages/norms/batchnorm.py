@@ -109,10 +109,10 @@ def _describe_norm(x: np.ndarray, norm: Normalization, at: CellIndex, eps: float
     """Return a sentence with one norm's mean, variance and result for the picked cell, and its typical use."""
     found = normalize_cell(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
-        _("**{name}**, mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes **{value}**. Typical use, "
-          "according to {value_2}: {used_for}",
+        _("**{name}**, mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes **{result}**. Typical use, "
+          "according to {document}: {used_for}",
           name=NORM_TITLES[norm], cells=cell_count_text(found.group_size), mean=rounded(found.mean, 4), var=rounded(found.var, 4),
-          x=rounded(float(x[at]), 4), value=rounded(found.value, 4), value_2=DOCUMENTS["002"], used_for=USED_FOR[norm])
+          x=rounded(float(x[at]), 4), result=rounded(found.value, 4), document=DOCUMENTS["002"], used_for=USED_FOR[norm])
     )
 
 
@@ -147,8 +147,8 @@ def describe_results(x: np.ndarray, eps: float) -> str:
     row_count = _("every row has") if n_rows == len(rows) else _("{one:,} of {n:,} rows have", one=n_rows, n=len(rows))
     column_count = _("every column has") if n_columns == len(columns) else _("{one:,} of {n:,} columns have",
                                                                              one=n_columns, n=len(columns))
-    result = (_("after LayerNorm {count} mean 0 and variance 1; after BatchNorm {count_2} mean 0 and variance 1, over all "
-                "sentences and their padding together.", count=row_count, count_2=column_count))
+    result = (_("after LayerNorm {row_count} mean 0 and variance 1; after BatchNorm {column_count} mean 0 and variance 1, over all "
+                "sentences and their padding together.", row_count=row_count, column_count=column_count))
     has_small_variance = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
     return result + (" " + _("The variance of the others is too small compared with ε.")) * has_small_variance
 

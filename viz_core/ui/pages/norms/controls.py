@@ -23,7 +23,7 @@ NORM_TITLES = {
 
 
 def choose_side(context: PageContext, sides: Sequence[Side]) -> Side:
-    """Return the chosen side, with a control if there are two."""
+    """Draw the control that selects a side, if there are two, and return the selected one."""
     if len(sides) < 2:
         return sides[0]
     names = {"source": _("Encoder"), "target": _("Decoder")}
@@ -32,7 +32,7 @@ def choose_side(context: PageContext, sides: Sequence[Side]) -> Side:
 
 
 def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[str, str | LazyText]) -> str:
-    """Return the chosen option; by default the first.
+    """Draw the control that selects an option, if there are several, and return the selected one; by default the first.
 
     Where the link names an option that does not exist here, a caption says so.
     """
@@ -40,14 +40,14 @@ def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[
     option: str = requested if requested in options else options[0]
     if requested and requested != option:
         st.caption(_("{label}: there is no {names} here; showing {name}.",
-                     label=label, names=names.get(requested, "such option"), name=names[option]))
+                     label=label, names=names.get(requested, _("such option")), name=names[option]))
     if len(options) > 1:
         widget(st.selectbox, name, label, option, set_param_from_widget, options=options, format_func=lambda o: str(names[o]))
     return option
 
 
 def choose_layer_norm(context: PageContext, norms: Sequence[LayerNormSite]) -> LayerNormSite:
-    """Return the chosen LayerNorm of the chosen side and layer."""
+    """Draw the controls that select a LayerNorm by side, role and layer, and return it."""
     side = choose_side(context, list(dict.fromkeys(p.side for p in norms)))
     on_side = [p for p in norms if p.side == side]
     which = choose_option("norm_which", "LayerNorm", list(dict.fromkeys(p.role for p in on_side)), NORM_TITLES)
@@ -57,7 +57,7 @@ def choose_layer_norm(context: PageContext, norms: Sequence[LayerNormSite]) -> L
 
 
 def choose_token(tokens: Sequence[str]) -> int:
-    """Return the index of the chosen token."""
+    """Draw the control that selects a token, and return its index."""
     token = clamped_url_param("norm_token", _("Token"), len(tokens) - 1)
     names = [f"{t} · {bidi_isolated(glossed_token(name))}" for t, name in enumerate(tokens)]
     widget(
@@ -73,7 +73,7 @@ def choose_token(tokens: Sequence[str]) -> int:
 
 
 def choose_feature(x: np.ndarray) -> int:
-    """Return the chosen feature of a token x [D]; by default the one with the largest magnitude."""
+    """Draw the control that selects a feature of a token x [D], and return it; by default the one with the largest magnitude."""
     d, requested = len(x), url_param("norm_feature")
     feature = (
         clamped_url_param("norm_feature", _("Feature"), d - 1)

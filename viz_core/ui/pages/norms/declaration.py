@@ -7,7 +7,7 @@ from viz_core.ui.declarations.url_param import UrlParam
 
 PLACEMENTS = ("post", "pre", "pre_no_final", "none", "post_no_residual", "plain")  # of the LayerNorms
 OLD_PLACEMENT_NAMES = {"open": "pre_no_final", "cut": "post_no_residual", "bare": "plain"}
-EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # values that LayerNorm may add to the variance, as in a link
+EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # choices of ε, which is added to the variance; as in links
 
 PAGE = PageSpec(
     name="norms",

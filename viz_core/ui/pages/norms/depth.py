@@ -23,7 +23,7 @@ from viz_core.ui.pages.norms.untrained_stack import (
 from viz_core.ui.shared.elements import chart, is_dark, saved_html
 from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 
-# The stage that a metric measures, where that is not the residual stream.
+# The output of the sub-layer that a metric measures, where it does not measure the residual stream: the path to it is highlighted.
 HIGHLIGHTED_STAGES = {"inactive": "ffn.out", "entropy": "self_attn.out"}
 TAKEAWAYS: dict[Metric, LazyText] = {
     "power": lazy("**Compare the slopes:** {placements}"),
@@ -129,7 +129,7 @@ def depth_takeaway(metric: Metric, names: Sequence[str], activation: str) -> str
     is_exact = ACTIVATIONS[activation].zeroes_negatives  # other activations let a little through
     return TAKEAWAYS[metric].format(
         placements=" ".join(str(EFFECTS[name]) for name in names[:MAX_EFFECTS]) or _("they show how much each layer adds."),
-        passes=_("passes nothing") if is_exact else _("passes next to nothing"), learns="nothing" if is_exact else "little",
+        passes=_("passes nothing") if is_exact else _("passes next to nothing"), learns=_("nothing") if is_exact else _("little"),
     )
 
 

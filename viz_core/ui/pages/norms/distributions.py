@@ -59,7 +59,7 @@ def _draw_histograms(
         side = sides[0]
         if len(sides) > 1:
             side = linked_widget(st.segmented_control, "norm_side", _("Stack"), options=sides, required=True,
-                                 format_func={"source": "Encoder", "target": "Decoder"}.get)
+                                 format_func={"source": _("Encoder"), "target": _("Decoder")}.get)
         available = layer_stage_names(captures, side)
         ordered = [leaf for leaf in ("resid_post",) if leaf in available]
         ordered += [leaf for leaf in available if leaf not in ordered]

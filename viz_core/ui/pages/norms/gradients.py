@@ -76,8 +76,8 @@ def _draw_by_layer(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradi
 
 def _describe_by_layer(stack: UntrainedStack, batches: int, found: "Mapping[str, LayerGradients]") -> None:
     """Describe the chart: where the placements differ most, what was measured, and on which input."""
-    more = " " + _("and {batches} batch{value} of random words of the same shape",
-                   batches=batches - 1, value=_("es") * (batches > 2)) if batches > 1 else ""
+    more = " " + plural("and {n} batch of random words of the same shape", "and {n} batches of random words of the same shape",
+                        batches - 1) if batches > 1 else ""
     losses = ", ".join(f"{PLACEMENT_TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())
     st.markdown(_(r"{describe_ratios} The chart shows the Frobenius norm of $\partial L/\partial W$ over all matrices of a "
                   "part, after averaging the gradient over your text{more}. The loss: {losses}. Xiong et al. (2020) prove their "
@@ -97,8 +97,8 @@ def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
     if len(times) == 1 or not np.isfinite(log_ratios).any():
         return last
     far, near = int(np.nanargmax(log_ratios)), int(np.nanargmin(log_ratios))
-    return (_("{last} The two differ most in layer {far}, **{time} times**, and least in layer {near}, **{time_2} times**.",
-              last=last, far=far, time=rounded(times[far], 3), near=near, time_2=rounded(times[near], 3)))
+    return (_("{last} The two differ most in layer {far}, **{most} times**, and least in layer {near}, **{least} times**.",
+              last=last, far=far, most=rounded(times[far], 3), near=near, least=rounded(times[near], 3)))
 
 
 def _draw_last_layer(depths: Sequence[int], found: Expression[dict[str, np.ndarray]], width: int, batches: int) -> None:

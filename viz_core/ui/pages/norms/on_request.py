@@ -42,7 +42,8 @@ def run_bytes(config: TransformerConfig) -> int:
 def when_requested(what: str, key: Hashable, cost: float, nbytes: int, call: Call[T]) -> CachedCall[T] | None:
     """Return a cheap call immediately, and an expensive one after a click on a button that states its cost; None until then.
 
-    Its value is in the cache of the server. Raises what the call raises.
+    cost: floating-point operations. nbytes: what the computation takes. The returned call has its value, which all visitors share.
+    Raises what the call raises.
     """
     from viz_core.ui.shell.caching.server_cache import FLOPS_PER_SECOND
 

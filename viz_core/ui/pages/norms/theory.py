@@ -169,11 +169,11 @@ def _describe_dropped_assumptions(
             for name in ("post", "pre")
         )
         st.markdown(_("All assumptions hold. The remaining difference comes from chance and from the finite width: the theory is "
-                      "about the mean over all weights and about very wide models; this is {draws} at width {view}. In the mean "
-                      "field two tokens have a cosine of {alike} at the end. Attention averages over the tokens, and an average "
+                      "about the mean over all weights and about very wide models; this is {draws} at width {width}. In the mean "
+                      "field two tokens have a cosine of {cosines} at the end. Attention averages over the tokens, and an average "
                       "of similar vectors is longer than one of different vectors. So the more similar the tokens become, the "
                       "more attention adds.",
-                      draws=plural("{n:,} draw", "{n:,} draws", draws), view=url_param("norm_width"), alike=cosines))
+                      draws=plural("{n:,} draw", "{n:,} draws", draws), width=url_param("norm_width"), cosines=cosines))
         return
     power = rounded(float(found.pre.values[0]), 3)
     named = [tuple(map(str, ASSUMPTION_NAMES[b])) for b in broken]

@@ -54,7 +54,10 @@ class UntrainedStack:
 
     @property
     def deep_config(self) -> TransformerConfig:
-        """The config that is run: the depth rounded up to a multiple of `DEPTH_STEP`, so that depths share runs, if that fits."""
+        """The config that is run.
+
+        Its depth is rounded up to a multiple of `DEPTH_STEP`, so that depths share runs, unless such a run would be too large.
+        """
         from viz_core.experiments.norm_placement import config_depth, with_depth
 
         config = with_depth(self.config, round_up_depth(config_depth(self.config)))
@@ -163,13 +166,15 @@ def show_stack_caption(untrained_stack: UntrainedStack) -> None:
     read = plural("{n:,} token", "{n:,} tokens", tokens)
     if rows > 1:
         read = _("{rows} × {tokens} tokens", rows=rows, tokens=tokens)
+    if is_cut:
+        read = _("the first {tokens}", tokens=read)
     init, stack_title = CONTROL_BY_FIELD["init"].format_value(config.init), STACK_NAMES[STACKS[config.output_side]]
     caption = (
         _("Untrained weights ({init}, seed {seed}). The {stack} has {layers}, d_model {d_model}, {heads}, d_ff {ff_width} and "
-          "no biases. It reads {cut}{read} of your {side} text. All placements have the same weights.",
+          "no biases. It reads {read} of your {side} text. All placements have the same weights.",
           init=init, seed=context.setup.seed, stack=stack_title, layers=plural("{n:,} layer", "{n:,} layers", layers),
           d_model=config.d_model, heads=plural("{n:,} head", "{n:,} heads", config.n_heads), ff_width=config.ff_width,
-          cut=(_("the first") + " ") * is_cut, read=read, side=SIDE_NAMES[side])
+          read=read, side=SIDE_NAMES[side])
     )
     if context.setup.card:
         trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(context.setup.base_config.norm, _("no norm"))

@@ -100,12 +100,12 @@ def describe_extrapolation(found: "LengthResult", step: int) -> str:
     scores = []
     for position, (before, now) in found.accuracies(step).items():
         if now == before:
-            scores.append(_("{name} {rounded_percent} (as before)",
-                            name=POSITION_SCHEMES[position].name, rounded_percent=rounded_percent(now)))
+            scores.append(_("{name} {now} (as before)",
+                            name=POSITION_SCHEMES[position].name, now=rounded_percent(now)))
         else:
-            scores.append(_("{name} {rounded_percent} ({rounded_percent_2} before)",
-                            name=POSITION_SCHEMES[position].name, rounded_percent=rounded_percent(now),
-                            rounded_percent_2=rounded_percent(before)))
+            scores.append(_("{name} {now} ({before} before)",
+                            name=POSITION_SCHEMES[position].name, now=rounded_percent(now),
+                            before=rounded_percent(before)))
     listed, sentences = ", ".join(scores), []
     if scores and found.mode == "moved":
         sentences.append(_("Next-word accuracy on sentences that start {step} positions later: {listed}.",

@@ -63,7 +63,7 @@ MAX_SIMILARITY_POSITIONS = 200  # positions in a similarity matrix
 
 @dataclass(frozen=True, slots=True)
 class SinusoidalTable:
-    """Sizes of the sinusoidal table that the page draws; they may differ from the model's."""
+    """The sizes and the base of the sinusoidal table that the page draws, which may differ from the model's."""
 
     length: int
     d_model: int
@@ -133,7 +133,7 @@ def _waves_section(context: PageContext) -> None:
     with right:
         lengths = dict.fromkeys((x.dim // 2, full_number(x.wavelength)) for x in terms)
         st.markdown(_("Wavelength:") + " "
-                    + ", ".join(_("dims {i} and {i_2}: **{x}** positions", i=2 * i, i_2=2 * i + 1, x=x) for i, x in lengths)
+                    + ", ".join(_("dims {even} and {odd}: **{x}** positions", even=2 * i, odd=2 * i + 1, x=x) for i, x in lengths)
                     + _(". Both dimensions of a pair share one wavelength; the next pair turns more slowly."))
 
 
@@ -186,8 +186,8 @@ def _describe_periods(lengths: Sequence[float]) -> str:
     """Return after how many positions the first and the last columns of the table repeat."""
     if len(lengths) < 3:
         return _("Every column repeats after {length} positions.", length=full_number(lengths[0]))
-    return (_("The first columns repeat after {length} positions, the last ones after {length_2}: like the digits of a counter "
-              "whose ones digit is on the left.", length=full_number(lengths[0]), length_2=full_number(lengths[-1])))
+    return (_("The first columns repeat after {shortest} positions, the last ones after {longest}: like the digits of a counter "
+              "whose ones digit is on the left.", shortest=full_number(lengths[0]), longest=full_number(lengths[-1])))
 
 
 @st.fragment
@@ -298,7 +298,7 @@ def _similarity_section(context: PageContext) -> None:
         first = clamped_input(st.number_input, "pos_row", _("First position in the matrix"), t.length - n)
     range_title = _("{n:,} positions", n=n)
     if n < t.length:
-        range_title = _("positions {first:,} to {first_2:,} of {length:,}", first=first, first_2=first + n - 1, length=t.length)
+        range_title = _("positions {first:,} to {last:,} of {length:,}", first=first, last=first + n - 1, length=t.length)
     with main:
         square = Call(dot_products, Call(sinusoidal_table, n, t.d_model, t.base, start=first))
         title = f"⟨PE(p), PE(q)⟩, {range_title}"

@@ -101,7 +101,7 @@ def _head_control(context: PageContext) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Experiment:
-    """One sentence under every scheme, and its calls. masked: bool [T, T], the cells that a causal mask blocks, or None."""
+    """One sentence run under every scheme, as calls. masked: bool [T, T], the cells that a causal mask blocks, or None."""
 
     context: PageContext
     words: "Call[SentenceTokens]"

@@ -49,7 +49,7 @@ def show_nothing_typed() -> None:
 
 
 def experiment_key(context: PageContext, *more: Hashable) -> Hashable:
-    """Return the cache key of an experiment: what its result depends on besides its own settings, followed by `more`."""
+    """Return the cache key of an experiment: weights, config, seed and device, followed by `more`, the values that it adds."""
     return context.setup.weights, context.config, context.setup.seed, context.setup.device, *more
 
 
@@ -95,7 +95,7 @@ def shared_model(card: Card) -> "Transformer":
 
 
 def recorded_model(card: Expression[Any]) -> "Call[Transformer]":
-    """Return the call that loads shipped weights; its value is `shared_model`."""
+    """Return the call that loads shipped weights; here its value comes from `shared_model`."""
     return card.method("load").taken_from(lambda: shared_model(card.value()))
 
 

@@ -230,10 +230,10 @@ def _show_reordering(context: PageContext, words: "Call[SentenceTokens]", order:
                 "The table compares the outputs for the original order with those for the new order, put back into the "
                 "original order. Outputs reach {size:.2g}, so a difference up to {rounding:.0e} is float32 rounding: "
                 "the model is permutation-equivariant. The matrices show how much each word's output changed, relative "
-                "to its length; a change up to {rounding_2:.0e} is rounding and drawn as 0.",
+                "to its length; a change up to {relative_rounding:.0e} is rounding and drawn as 0.",
                 size=size,
                 rounding=RELATIVE_TOLERANCE * size,
-                rounding_2=RELATIVE_TOLERANCE,
+                relative_rounding=RELATIVE_TOLERANCE,
             )
         )
     )

@@ -136,7 +136,7 @@ def _draw_magnitudes(context: PageContext, capture: Capture, side: Side, item: i
     chart(Call(magnitudes_figure, norms[0], norms[1], c.d_model, dark=ScreenOnly(is_dark())), "pos_magnitudes")
     expected_norms = {name: expected_row_norm(init, vocabulary, c.d_model) for name, init in drawn.items()}
     expected = "; ".join(
-        _("{name} {x}, times √d_model {x_2}", name=name, x=full_number(x), x_2=full_number(x * c.d_model**0.5))
+        _("{name} {x}, times √d_model {scaled}", name=name, x=full_number(x), scaled=full_number(x * c.d_model**0.5))
         for name, x in expected_norms.items()
     )
     sentences = [plural("Measured on your {n:,} token.", "Measured on your {n:,} tokens.", int(is_real.sum())),

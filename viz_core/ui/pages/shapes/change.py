@@ -44,7 +44,7 @@ def size_change_controls(size: RunSize) -> None:
 
 
 def narrower_qk_dim(config: TransformerConfig) -> int:
-    """Return about a quarter of qk_dim, divisible by the number of heads, and into pairs if RoPE rotates them."""
+    """Return about a quarter of qk_dim, divisible by the number of heads; with RoPE, each head gets an even number of features."""
     least = 2 if config.has_rotary_positions else 1
     return config.n_heads * max(least, config.d_k // 4 // least * least)
 
@@ -62,7 +62,7 @@ def describe_change(before: RunSize, after: RunSize) -> str:
     shapes = {line.name: line.shape for line in new}
     n_reshaped = sum(was is not None and was.shape != shapes[name] for name, was in marks.items())
     n_new = sum(was is None for was in marks.values())
-    counts = [_("{reshaped} of {n_new} tensors have a different shape", reshaped=n_reshaped, n_new=len(new))]
+    counts = [_("{reshaped} of {n_tensors} tensors have a different shape", reshaped=n_reshaped, n_tensors=len(new))]
     same_shape = len(marks) - n_reshaped - n_new
     other_counts = (
         (same_shape, _("{n} have the same shape but a different cost", n=same_shape)), (n_new, _("{n} are new", n=n_new)),

@@ -34,26 +34,26 @@ def show_totals(context: PageContext, size: RunSize) -> None:
     lines = stage_costs(*size)
     n_bytes, recorded = total_amount(lines, "nbytes"), None if context.capture is None else context.capture.nbytes
     if recorded is None:
-        bytes_ = _("would record **{n_bytes:,} bytes** ({n_bytes_2}), so it is not run",
-                   n_bytes=n_bytes, n_bytes_2=megabytes(n_bytes))
+        bytes_ = _("would record **{n_bytes:,} bytes** ({size}), so it is not run",
+                   n_bytes=n_bytes, size=megabytes(n_bytes))
     else:
         match = (_("exactly as many as were estimated before it ran") if recorded == n_bytes else
                  _("where {n_bytes:,} were estimated", n_bytes=n_bytes))
-        bytes_ = _("records **{recorded:,} bytes** ({recorded_2}), {match}",
-                   recorded=recorded, recorded_2=megabytes(recorded), match=match)
+        bytes_ = _("records **{n_bytes:,} bytes** ({size}), {match}",
+                   n_bytes=recorded, size=megabytes(recorded), match=match)
     hidden = sum(line.stage.is_norm_step for line in lines)
     inside = _(" ({hidden} of them inside {norms}, which Step by step opens on request)", hidden=hidden,
                norms=size[0].normalization.plural) if hidden else ""
     st.markdown(
         _(
             "The model has **{total:,} parameters**. This run has **{n_lines} tensors**{inside} and {bytes}. Its matrix products "
-            "take **{total_2:,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication and an addition for each term. "
+            "take **{flops:,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication and an addition for each term. "
             "Elementwise operations (softmax, norms, sums) count as 0.",
             total=total_amount(lines, "parameters"),
             n_lines=len(lines),
             inside=inside,
             bytes=bytes_,
-            total_2=total_amount(lines, "flops"),
+            flops=total_amount(lines, "flops"),
         )
     )
 

@@ -173,7 +173,7 @@ def _with_tokenizers(call: Call[list[Panel]], tokenizers: Any) -> Call[list[Pane
 
 
 def compared_stage(runs: TwoRuns | None, name: str) -> ComparedStage | None:
-    """Return the stage in both runs; None if there is no A, or A has no such stage of this width."""
+    """Return the stage in both runs; None if there is no A, or if A lacks the stage or has it with other axes or sizes."""
     return None if runs is None or name not in runs.aligned.comparable_stages else ComparedStage(runs, name, runs.b.setup.attn_head)
 
 

@@ -71,7 +71,7 @@ def _switch_mode(first: str) -> None:
         update_setup(stage=first)
 
 
-# ---------------------------------------------------------------- the row of moves
+# ---------------------------------------------------------------- the row of controls
 
 
 def step_controls(capture: Capture, stops: Stops, name: str, title: str) -> None:
@@ -127,7 +127,7 @@ def go_to_stage(name: str, head: int | None = None) -> None:
 
 
 def _on_step_button(name: str, head: int | None) -> None:
-    """Handle a click on Previous or Next, unless the scrubber's script has counted it."""
+    """Handle a click on Previous or Next, unless the scrubber's script handles it."""
     mark_activity()
     if not handles_clicks(SCRUBBER):
         go_to_stage(name, head)

@@ -97,7 +97,10 @@ def step_by_step_page(context: PageContext) -> None:
 
 
 def two_runs_line(context: PageContext) -> TwoRuns | None:
-    """Draw the line about A and B if a run is kept as A, with the switch between one stage and their divergence."""
+    """Draw the line about A and B, with the switch between one stage and their divergence, and return both runs.
+
+    Returns None if no run is kept as A, or if A cannot be shown.
+    """
     if not url_param("kept"):
         return two_runs(context)  # a link may patch B without an A
     with st.container(key="walk_runs", horizontal=True, vertical_alignment="center", gap="small"):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.experiments.parity import Parity, TorchLimitation
 
 MAX_AUTOMATIC_PARAMETERS = 50_000_000  # parameters; a larger model is checked only on request, because it takes a second or more
-DEFER_SECONDS = 1.0  # seconds added to the cost, so that other jobs go first; the check is dropped if its visitor moves on
-REQUEST_KEY = "proof_asked"
+DEFER_SECONDS = 1.0  # seconds added to the cost, so that other computations go first; the check is dropped if the visitor moves on
+REQUEST_KEY = "proof_asked"  # key in the session state: the run whose check was requested
 
 
 def parity_line(context: PageContext) -> None:
@@ -66,7 +66,7 @@ def _show_parity(check: "Call[Parity]") -> None:
 
 
 def describe_parity(parity: "Parity") -> str:
-    """Return the line, as Markdown."""
+    """Return the largest difference and how much was compared, as a line of Markdown."""
     against, difference, stages = (
         _(" and ").join(parity.torch_modules),
         _format_difference(parity.difference),

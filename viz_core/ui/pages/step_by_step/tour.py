@@ -26,8 +26,8 @@ from viz_core.ui.shell import PageContext, set_url_params, url_param, widget, wi
 def tour_explanation(context: PageContext, capture: Capture, item: int) -> TourFocus:
     """Return the token, layer and heads that the tour follows in a sentence: the chosen token, or an informative one.
 
-    If an example of the trained weights has a counterpart that differs in one word, the tour follows the row that predicts the
-    first word in which their translations differ, in the head that training measured as the best at it.
+    If the sentence is an example of the trained weights, and another example differs from it in one word, the tour follows the row
+    that predicts the first word in which their translations differ, in the head that resolves pronouns best.
     """
     last = len(capture.tokens(capture.config.output_side)[item]) - 1
     if url_param("walk_follow") >= 0:

@@ -46,7 +46,7 @@ from viz_core.ui.shared.elements import chart, data_table, is_dark, number_colum
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, error_message
 
-RAIL_WIDTH = 220
+RAIL_WIDTH = 220  # pixels
 MAX_RAIL_SENTENCES = 3  # up to this many sentences of a verdict are beside the figure; more are below it
 CURVE_TITLES = {"loss": lazy("Loss"), "accuracy": lazy("Accuracy")}
 CONDITION_TITLES = {

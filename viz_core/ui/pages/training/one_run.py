@@ -57,8 +57,8 @@ from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked
 from viz_core.ui.shell.setup import error_message
 from viz_core.weights.card import NEXT_TOKEN_TASKS
 
-RAIL_WIDTH = 196
-DOCUMENT_MENU_KEY = "train_documents"  # key of the menu of the documents' models, and whether it is open
+RAIL_WIDTH = 196  # pixels
+DOCUMENT_MENU_KEY = "train_documents"  # key of the menu of the documents' models; its value: whether the menu is open
 PICTURE_TITLES = {
     "attention": lazy("Attention"), "answers": lazy("Answers"), "gradients": lazy("Gradients"), "induction": lazy("Induction"),
 }

@@ -12,7 +12,7 @@ def thumbnail(context: PageContext, capture: Capture) -> str:
     """Return a thumbnail of the cross-entropy of each label, at most 20 nats."""
     if (
         "probs" not in capture or "ids.labels" not in capture or context.answers_in_place
-    ):  # such a model was trained with another loss
+    ):  # a model that answers in place was trained with another loss
         return ""
     item = context.selected_item(capture)
     labels = capture["ids.labels"][item]

@@ -105,8 +105,8 @@ def _use_on_every_page(trained: TrainedWeights, text: str) -> None:
 def text_box_contents(recipe: Recipe, text: str) -> Mapping[Side, str]:
     """Return the text for the text boxes of all pages: the visitor's sentence as the task reads it.
 
-    That is the question with its answer if one row has both, or the sentence with its masks. Empty for tasks that have words of
-    their own and mask none.
+    For a task on symbols, that is the typed text if an encoder reads it, and otherwise the whole row, such as a question with its
+    answer. For a task on sentences, it is the sentence with its masks; empty if the task masks nothing.
     """
     side, (first, *more) = recipe.config.input_side, text.split("\n")
     try:

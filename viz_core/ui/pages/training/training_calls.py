@@ -1,4 +1,4 @@
-"""The calls that make a recipe or an experiment, and what was trained of it.
+"""The calls that make a recipe or an experiment, and those that train it.
 
 A notebook trains again, with the same numbers on a device of the same kind. The page reads the values from a job of this server.
 """
@@ -42,7 +42,10 @@ class JobCall(Call[T]):
 
 
 def read_by(read: Callable[[], T | None], call: Call[T]) -> JobCall[T]:
-    """Return a call whose value `read` returns here; None or a KeyError if the job is gone. read: holds no weights."""
+    """Return a call whose value in the app is that of `read()`, which gives None or a KeyError if the job is gone.
+
+    The session keeps the call, so `read` must hold no weights.
+    """
     made = JobCall[T](call.function, *call.args, **call.kwargs)
     made.read = read
     return made.named(call.variable)
@@ -70,14 +73,14 @@ def _config_call(config: TransformerConfig) -> Call[TransformerConfig]:
 
 
 def history_call(recipe: Expression[Recipe], job: JobView | None, history: RunHistory | None) -> Call[RunHistory]:
-    """Return the history of a run so far; an empty one before it has started."""
+    """Return the call that makes the history of a run so far; of an empty one before it has started."""
     if job is None or history is None:
         return Call(RunHistory, recipe, ()).named("history")
     return _trained(recipe, job, history, None if job.runs[0].stopped is not None else history.training_metrics.n_added)
 
 
 def snapshot_call(recipe: Expression[Recipe], job: JobView | None, history: RunHistory | None, step: int) -> Call[Snapshot]:
-    """Return the snapshot of a run after a step: one that the history has, or the one before the first step."""
+    """Return the call that makes the snapshot of a run after a step; if the history has none, that before the first step."""
     if job is None or history is None or not step:
         return Call(initial_snapshot, recipe)
     return _trained(recipe, job, history, step).method("nearest", step)
@@ -113,7 +116,7 @@ def experiment_call(experiment: Experiment) -> Call[Experiment]:
 
 
 def results_so_far_call(experiment: Expression[Experiment], job: JobView) -> Call[list[RunResult]]:
-    """Return the held-out results of every run that has started, including unfinished runs."""
+    """Return the call that makes the held-out results of every run that has started, including unfinished runs."""
     results = _results_so_far(job.job_id) or []
     ended = {(run.condition, run.seed) for run in job.runs if run.stopped is not None}
     taken = [(r.condition, r.seed, None if (r.condition, r.seed) in ended else r.steps[-1]) for r in results]
@@ -121,7 +124,7 @@ def results_so_far_call(experiment: Expression[Experiment], job: JobView) -> Cal
 
 
 def final_results_call(experiment: Expression[Experiment], job: JobView) -> Call[list[RunResult]]:
-    """Return the results of the runs that have stopped by themselves."""
+    """Return the call that makes the results of the runs that have stopped by themselves."""
     results = _final_results(job.job_id)
     call = _results_call(experiment, job, [(r.condition, r.seed, None) for r in results])
     return read_by(partial(_final_results, job.job_id), call).having(results)
@@ -153,7 +156,7 @@ def _final_results(job_id: str) -> list[RunResult]:
 
 
 def models_call(experiment: Expression[Experiment], job: JobView) -> Call[list[tuple[Transformer, Recipe]]]:
-    """Return the trained models of the first seed, each with its recipe."""
+    """Return the call that makes the trained models of the first seed, each with its recipe."""
     call = Call(train_models, experiment, **_device(job)).named("models")
     return read_by(partial(_trained_models, job.job_id, experiment.value().seeds[0]), call)
 

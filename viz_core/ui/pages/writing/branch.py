@@ -28,7 +28,7 @@ from viz_core.ui.shared.elements import sentence_picker
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 from viz_core.ui.shell.export.run_inputs import RunInputs
 
-RAIL_WIDTH = 200
+RAIL_WIDTH = 200  # pixels
 OVERLAY_TITLES = {"beam": lazy("Beam"), "sampling": lazy("Two samples")}
 
 
@@ -155,7 +155,7 @@ def _draw_candidates(
 
 
 def _candidate_texts(path: GeneratedPath, step_index: int) -> list[tuple[int, ...]]:
-    """Return for each candidate for one token of a path the ids of the text up to and including it."""
+    """Return, for each candidate of one step of a path, the ids of the text up to and including the candidate."""
     trace, strategy = path.trace, path.strategy
     if isinstance(strategy, Beam) and path.search is not None:
         search_step = path.search.value().steps[step_index]

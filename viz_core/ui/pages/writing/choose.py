@@ -28,7 +28,7 @@ from viz_core.ui.shared.untranslated_words import untranslated_words_help, untra
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.export.run_inputs import RunInputs
 
-RAIL_WIDTH = 240
+RAIL_WIDTH = 240  # pixels
 STRATEGY_TITLES = {"greedy": lazy("Greedy"), "sampling": lazy("Sampling"), "beam": lazy("Beam")}
 TAKEAWAYS = {
     "greedy": lazy("**The largest logit wins, at every step.** Click a token to see what else the model could have written there."),

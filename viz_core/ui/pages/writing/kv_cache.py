@@ -91,7 +91,7 @@ def _measured_cache(context: PageContext, prompt: Prompt, text: Expression[list[
 def _costs(run: RunInputs, prompt: Prompt, length: int, times: StepTimes | None) -> tuple[Any, ...]:
     """Return the cost of each step with the cache and without, its title and its unit. times: None for FLOPs.
 
-    A notebook gets measured times as numbers, because each measurement gives others.
+    A notebook gets measured times as numbers, because they differ from measurement to measurement.
     """
     if times is None:
         flops = Call(flops_per_step, run.config, len(prompt.source or ()), length).named("flops")

@@ -20,7 +20,7 @@ GREEDY, BEAM, SAMPLES = "g", "b", ("s1", "s2")
 
 @dataclass(frozen=True, slots=True)
 class GeneratedPath:
-    """One path of the tree: its strategy and the call of its trace; and of a beam search's text its hypothesis and the search."""
+    """One path of the tree: its strategy and the call that makes its trace; for beam search also the hypothesis and the search."""
 
     strategy: Strategy
     call: CachedCall[GenerationTrace]

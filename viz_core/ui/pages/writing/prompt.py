@@ -151,7 +151,7 @@ def generation_trace(
 
 
 def run_of_text(context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace], stop: int | None = None) -> Call[Capture]:
-    """Return the run that reads the prompt and the generated ids as one target. stop: of the generated ids, as in a slice."""
+    """Return the run that reads the prompt and the generated ids as one target. stop: the end of a slice of the generated ids."""
     from viz_core.generate import decoder_batch
     from viz_core.run import trace
     from viz_core.ui.shell.caching.server_cache import cached_run

@@ -24,7 +24,7 @@ def go_to_step(step: int) -> None:
 
 
 def step_controls(n_steps: int, title: str) -> None:
-    """Draw the row. title: describes the step, after its number."""
+    """Draw the row of controls. title: the description of the step, shown after its number."""
     at, is_playing = shown_step(n_steps), _is_playing(n_steps)
     with controls_row():
         st.button(_("Previous"), icon=":material/skip_previous:", shortcut="Left", on_click=_on_step_button, args=(max(at - 1, 0),),
@@ -47,7 +47,7 @@ def step_controls(n_steps: int, title: str) -> None:
 
 
 def _on_step_button(step: int) -> None:
-    """Handle a click on Previous or Next, unless the scrubber's script counts it, which never merges two clicks."""
+    """Handle a click on Previous or Next, unless the scrubber's script does: it counts clicks that Streamlit would merge."""
     if not handles_clicks(SCRUBBER):
         go_to_step(step)
 

@@ -26,7 +26,7 @@ from viz_core.ui.shell.export.cached_call import CachedCall, cached
 from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 
-RAIL_WIDTH = 190
+RAIL_WIDTH = 190  # pixels
 LOSS_TOLERANCE = 1e-3  # losses that differ by less count as equal: two runs round differently
 EXAMPLE_IDS = (101, 400, 500, 102)  # document 000's sentence as ids: [CLS], two words, [SEP]
 
@@ -64,7 +64,7 @@ def teacher_forcing_section(context: PageContext, prompt: Prompt) -> None:
 
 
 def _true_ids(context: PageContext, prompt: Prompt) -> tuple[int, ...]:
-    """Return the ids of the true text after the prompt, <eos> last if the model has one; with an encoder it has a text box."""
+    """Return the ids of the true text after the prompt, <eos> last if the model has one. With an encoder, draw its text box."""
     if prompt.source is None:
         return prompt.labels[len(prompt.start_ids()) - 1 :][:MAX_NEW_TOKENS]
     text = linked_widget(st.text_input, "write_true", _("True sentence"), placeholder=_example_target(context),

@@ -182,9 +182,8 @@ class ByteLimitedCache:
         with self._condition:
             is_enough = self._freed_bytes > TRIM_BYTES
             self._freed_bytes *= not is_enough
-            in_use = (
-                sum(size for _, size in list(self._dropped_in_use.values())) > TRIM_BYTES
-            )  # by visitors, or only by reference cycles
+            # Visitors hold these evicted items, or only reference cycles do, which a collection frees.
+            in_use = sum(size for _, size in list(self._dropped_in_use.values())) > TRIM_BYTES
         if is_enough:
             trim_heap(collect_cycles=in_use)
 
@@ -247,7 +246,7 @@ class ByteLimitedCache:
 
 
 def trim_dropped(sizes: "SimpleQueue[int]") -> NoReturn:
-    """Return the memory of evicted items to the operating system. It runs in its own thread and holds no cache."""
+    """Return the memory of evicted items to the operating system. It runs in its own thread, without a reference to a cache."""
     freed = 0
     while True:
         freed += sizes.get()

@@ -54,12 +54,12 @@ class CacheNamespace(Generic[T]):
 
 
 def run_cache() -> CacheNamespace[Capture]:
-    """Return the captures in the shared cache."""
+    """Return the part of the shared cache that holds captures."""
     return CacheNamespace("run")
 
 
 def model_cache() -> CacheNamespace[Transformer]:
-    """Return the models in the shared cache."""
+    """Return the part of the shared cache that holds models."""
     return CacheNamespace("model")
 
 
@@ -87,7 +87,7 @@ def _loaded_model(weights: str) -> Transformer:
 
 
 def model_cost(config: TransformerConfig) -> tuple[float, int]:
-    """Return the approximate seconds and bytes of a model. Drawing a parameter at random costs as much as using it many times."""
+    """Return the approximate seconds and bytes that building a model takes. Drawing random parameters takes most of the time."""
     nbytes = 4 * estimate_size(config, 1, 1, 1).parameters
     return 10 * nbytes / BYTES_PER_SECOND, nbytes
 

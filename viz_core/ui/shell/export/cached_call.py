@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class CachedCall(Call[T]):
-    """A call whose value is taken from the server's cache. """
+    """A call whose value is computed once for all visitors, in the cache of the server."""
 
     __slots__ = ("cache_arguments",)
     cache_arguments: tuple[str, Hashable, float, int]  # kind, key, seconds and bytes

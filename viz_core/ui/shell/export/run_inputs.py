@@ -45,7 +45,7 @@ RunPart = Literal["capture", "model", "batch", "config", "tokenizers", "glosses"
 class RunInput(Input[T]):
     """One part of a run. name: of the variable that has the capture. item: the sentence whose words the tokenizers name, or None.
 
-    context: the run in the script run that draws the picture; a session keeps the input without it.
+    context: that of the page, while the picture is drawn; a session keeps the input without it.
     """
 
     __slots__ = ("context", "is_edited", "item", "name", "part", "setup")
@@ -60,7 +60,7 @@ class RunInput(Input[T]):
         return self.part, self.name, self.item
 
     def run_context(self) -> PageContext:
-        """Return the run, from the script run that draws the picture or from the server's caches."""
+        """Return the context of the run: that of the page while it draws the picture, else one from the server's caches."""
         return self.context or (displayed_run(self.setup) if self.is_edited else context_of(self.setup))
 
     def _computed(self) -> T:

@@ -1,1 +1,1 @@
-"""The frame of a page: its style, the first screen, the sidebar, and presenter's mode."""
+"""The frame of a page: style, presenter's mode, first screen, visibility of parts below it, sidebar, and notices on weights."""

@@ -62,7 +62,7 @@ def show_link_note() -> None:
 
 
 def show_hint(sentence: str) -> None:
-    """Show one sentence above the picture that says what to look at. While the note of a link is shown, it takes its place."""
+    """Show one sentence above the picture that says what to look at. While a link's note is shown, it replaces the sentence."""
     if url_param("note"):
         return
     with st.container(key="lab_look"):

@@ -238,7 +238,10 @@ def _changed(control: Setting) -> bool:
 
 
 def _stable_options(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -> list[Any]:
-    """Return the options together with unlisted values that the setup has held, so that a slider in use keeps its options."""
+    """Return the options and those other values that the setup had since the options changed, so that a moved slider keeps them.
+
+    usual: the values that the sidebar offers.
+    """
     held: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = st.session_state.setdefault(EXTRA_OPTIONS, {})
     before, unusual = held.get(name, (usual, ()))
     unusual = (*(u for u in unusual if before == usual and u != value), *(() if value in usual else (value,)))

@@ -1,1 +1,1 @@
-"""The runs of a page: the current one, a second one kept as A, their differences, and generated targets."""
+"""The runs of a page: the current one, a second one kept as A, and their differences."""

@@ -69,7 +69,7 @@ class PageContext:
         return self.setup.card is not None and self.setup.card.predicts_own_position
 
     def without_capture(self) -> "PageContext":
-        """Return what a session may keep of this context, which is small."""
+        """Return a copy without the capture and the controls, small enough for a session to keep."""
         return replace(self, capture=None, heading_controls=None)
 
     def model(self) -> "Transformer":
@@ -373,4 +373,4 @@ def _show_collisions(setup: Setup, capture: Capture) -> None:
 def _token_count(capture: Capture, side: str) -> str:
     rows = capture[f"ids.{side}"].shape
     return (plural("{n} token", "{n} tokens", rows[1]) if rows[0] == 1 else
-            _("{row} × {row_2} tokens", row=rows[0], row_2=rows[1]))
+            _("{sentences} × {tokens} tokens", sentences=rows[0], tokens=rows[1]))

@@ -24,8 +24,8 @@ def linked_widget(st_widget: Callable[..., Any], name: str, label: str, **kwargs
     if allowed is not None and not spec.is_multiple and value not in allowed:
         fallback = spec.default if spec.default in allowed else next(iter(allowed))
         title = kwargs.get("format_func", spec.to_text)
-        st.warning(_("{label} {title} is not available here; {title_2} is shown.",
-                     label=label, title=code_span(title(value)), title_2=code_span(title(fallback))))
+        st.warning(_("{label} {chosen} is not available here; {shown} is shown.",
+                     label=label, chosen=code_span(title(value)), shown=code_span(title(fallback))))
         value = fallback
     if spec.is_multiple and allowed is not None:
         value = tuple(v for v in value if v in allowed)

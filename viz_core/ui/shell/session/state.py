@@ -30,9 +30,9 @@ EXTRA_OPTIONS = "lab_unusual"  # by control: values that are not among its optio
 TARGET_BOX = "lab_target_box"  # the container in the sidebar for the generated target, in this run
 BEFORE_LINK = "lab_settle"  # by page: a function called before the link is written; its changes get no history entry
 IN_PAGE_FRAME = "lab_in_frame"  # whether app.py is running a page
-STARTED = "lab_arrived"  # whether the session has restarted once
+STARTED = "lab_arrived"  # whether the first run of the session has restarted the script
 USER_WEIGHTS = "lab_own"  # the names of this visitor's own weights
-MISSING_WEIGHTS = "lab_gone"  # a visitor's weights that this server lacks: (parameter of the link, sentence about it)
+MISSING_WEIGHTS = "lab_gone"  # weights of a visitor that this server lacks: (parameter of the link, sentence about it); or None
 RECENT_RUNS = "lab_runs"  # of the last few runs: the values that each depends on, and its outcome without the capture
 DRAWN_PARTS = "lab_drawn"  # the parts below the first screen that are drawn
 ALL_PARTS = "lab_all_parts"  # whether all of them are drawn at once, because no browser reports what is near its screen
@@ -65,7 +65,7 @@ def sidebar_values(setup: Setup) -> tuple[Any, ...]:
 
 
 def run_values(setup: Setup) -> tuple[Any, ...]:
-    """Return the values of a setup that its run depends on: all but the URL parameters of the pages."""
+    """Return the values of a setup that its run depends on, without those that only select what pages show."""
     s = setup
     return s.checkpoint, s.config, s.source, s.target, s.writer, s.tokenizer, s.seed, s.device
 
@@ -128,7 +128,7 @@ def url_param(name: str) -> Any:
 def set_url_params(**values: Any) -> None:
     """Change link parameters of the pages. For callbacks.
 
-    Another section closes the note of a link, which is about one section.
+    Selecting another section removes the note of the link, which is about one section.
     """
     if any(page.section_param in values for page in PAGES.values()):
         values.setdefault("note", "")

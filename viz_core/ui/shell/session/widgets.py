@@ -17,7 +17,12 @@ import streamlit as st
 
 from viz_core.messages import language
 
-WIDGETS, CHOSEN, TOUCHED, RETURNING, RERUN_NEEDED = "lab_widgets", "lab_chosen", "lab_touched", "lab_returning", "lab_again"
+# Keys of the session state.
+WIDGETS = "lab_widgets"  # by name: the widgets as the browser knows them
+CHOSEN = "lab_chosen"  # by name: the last choice in each widget
+TOUCHED = "lab_touched"  # whether a widget started this run
+RETURNING = "lab_returning"  # whether the tab has reconnected after its session was lost
+RERUN_NEEDED = "lab_again"  # whether a reconnected tab showed a choice that the setup did not have
 RESTORING = "lab_restoring"  # whether a callback repeats a choice that the lost session may already have received
 OUTDATED = "lab_outdated"  # whether a reconnected tab shows the settings of a model that this server lacks
 MAX_OLD_GENERATIONS = 3  # older generations of a widget from which a late choice is still accepted
@@ -105,7 +110,7 @@ def restore_widgets(generations: MutableMapping[str, int]) -> None:
 
 
 def needs_rerun() -> bool:
-    """Return whether a reconnected tab showed a choice that the setup did not have. It is called once per run."""
+    """Return whether a reconnected tab showed a choice that the setup did not have, and clear the flag."""
     return bool(st.session_state.pop(RERUN_NEEDED, False))
 
 

@@ -5,7 +5,7 @@ from viz_core.presets import DOCUMENTS
 
 CONTROLS: tuple[Setting, ...] = tuple(setting for setting in SETTINGS.values() if not setting.no_control)
 CONTROL_BY_FIELD = {c.field: c for c in CONTROLS}
-# Fields that trained weights fit with any value, or all but some: the weights were trained with one value, and work with others.
+# Fields that can be changed under trained weights: no parameter depends on them, or only with some of their values.
 NON_PARAMETER_FIELDS = frozenset(c.field for c in CONTROLS if c.changes_parameters is not always)
 VOCAB_FIELDS = frozenset(c.field for c in CONTROLS if c.defines_ids)
 RESOLVED_PROPERTIES = {c.field: c.resolved_as for c in CONTROLS if c.resolved_as}

@@ -1,7 +1,7 @@
 """Conversion between a setup and the query parameters of a link.
 
-A link holds only what differs from the preset. Every value in a link is checked when it is read: an unknown or out-of-range value
-is named in an error and replaced by the default, and the rest of the link still applies.
+A link holds only what differs from the model's own settings. Every value in a link is checked when it is read: an unknown or
+out-of-range value is named in an error and replaced by the default, and the rest of the link still applies.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +69,7 @@ class OverflowText:
 
 
 def to_link(setup: Setup) -> tuple[dict[str, str], OverflowText]:
-    """Return the query parameters that differ from the preset, and the text that is left out if they exceed 8 KB."""
+    """Return the query parameters of what differs from the model's own settings, and the text left out if they exceed 8 KB."""
     params, left_out = _params_and_overflow(setup, language())
     return dict(params), left_out
 
@@ -79,9 +79,8 @@ def _params_and_overflow(setup: Setup, language: str) -> tuple[Mapping[str, str]
     params = _parameters(setup)
     if len(urlencode(params, errors="surrogatepass")) <= MAX_LINK_BYTES:
         return params, OverflowText()
-    long = {
-        k: v for k, v in params.items() if k in (*TEXT_SIDES, *LONG_PARAMS) or (k, v) == ("writer", "taken")
-    }  # it describes the target
+    # "taken" says where the target comes from, so it stays with the target.
+    long = {k: v for k, v in params.items() if k in (*TEXT_SIDES, *LONG_PARAMS) or (k, v) == ("writer", "taken")}
     text = urlencode(long, errors="surrogatepass")
     left_out = OverflowText(blake2s(text.encode(), digest_size=6).hexdigest(), text)
     return {k: v for k, v in params.items() if k not in long} | {OVERFLOW_PARAM: left_out.name}, left_out
@@ -111,7 +110,10 @@ def to_size_query(setup: Setup, lengths: Sequence[int]) -> str:
 
 
 def from_size_query(text: str) -> tuple[TransformerConfig, int, int, int]:
-    """Invert `to_size_query`. Raises `ValueError` with what is wrong, without repeating the text."""
+    """Return the config and the numbers of sentences, source tokens and target tokens of a text from `to_size_query`.
+
+    Raises `ValueError` with what is wrong, without repeating the text.
+    """
     lengths, __, rest = text.partition("&")
     numbers = [int(n) for n in lengths.split(".") if n.isascii() and n.isdigit() and len(n) < 10]
     setup, faults = from_query(rest)
@@ -128,7 +130,7 @@ def from_size_query(text: str) -> tuple[TransformerConfig, int, int, int]:
 
 
 def from_query(text: str) -> tuple[Setup, list[tuple[str, str]]]:
-    """Invert `to_query`. Return the setup and the errors, as `from_link` does."""
+    """Return the setup of a text from `to_query`, and its errors, as `from_link` does."""
     return from_link(dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass")))
 
 
@@ -278,18 +280,18 @@ def _parse_value(control: Setting, text: str, config: TransformerConfig) -> tupl
         return by_text[text], ""
     numbers = [o for o in options if isinstance(o, int | float) and not isinstance(o, bool)]
     if not numbers or any(isinstance(o, str | bool) for o in options):
-        return None, _("is not one of {values}; the preset's is used", values=", ".join(by_text))
+        return None, _("is not one of {values}; the model's own is used", values=", ".join(by_text))
     low, high = min(numbers), MAX_D_MODEL if control.field in ("d_model", "qk_dim") else max(numbers)
     low = min(low, 5 if "vocab" in control.field else 1) if isinstance(numbers[0], int) else low
     kind = type(numbers[0])
     try:
         value = kind(text)
     except ValueError:
-        return None, (_("is not a whole number; the preset's is used") if kind is int
-                      else _("is not a number; the preset's is used"))
+        return None, (_("is not a whole number; the model's own is used") if kind is int
+                      else _("is not a number; the model's own is used"))
     if not low <= value <= high:
         return None, _(
-            "is outside {to_text} to {to_text_2}; the preset's is used", to_text=_value_text(low), to_text_2=_value_text(high)
+            "is outside {to_text} to {to_text_2}; the model's own is used", to_text=_value_text(low), to_text_2=_value_text(high)
         )
     return value, ""
 
@@ -307,7 +309,7 @@ def _compatible_config(base: TransformerConfig, fields: dict[str, Any]) -> tuple
                 removable = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
                 invalid = next(removable, next((f for f in fields if f in str(error)), next(iter(fields))))
             faults.append(
-                (f"{invalid}={_value_text(fields.pop(invalid))}", _("does not fit ({problem_words}); the preset's is used",
+                (f"{invalid}={_value_text(fields.pop(invalid))}", _("does not fit ({problem_words}); the model's own is used",
                                                                problem_words=error_message(error)[:-1]))
             )
 

@@ -261,9 +261,8 @@ def _user_chose(setup: Setup) -> tuple[bool, bool]:
     """
     now, first = (_sentence_and_translation(setup, texts) for texts in ((setup.source, setup.target), setup.default_texts))
     sentence, translation = (bool(text.strip()) and text != own for text, own in zip(now, first, strict=True))
-    with_its_translation = (
-        setup.writer == "taken" and setup.checkpoint_card is None
-    )  # a preset keeps it only with a chosen sentence
+    # A preset keeps a translation that a model wrote only together with its sentence, so that counts as chosen.
+    with_its_translation = setup.writer == "taken" and setup.checkpoint_card is None
     return sentence or with_its_translation, setup.writer == "typed" and (setup.translates or translation)
 
 
@@ -276,7 +275,7 @@ def with_url_params(setup: Setup, **values: Any) -> Setup:
 
 
 def tokenizer_choices(setup: Setup) -> tuple[str, ...]:
-    """Return the tokenizers that a setup may have: a checkpoint has its own, so that characters are not among them."""
+    """Return the tokenizers that a setup may have. A checkpoint has its own, so it cannot have "character"."""
     return TOKENIZER_CHOICES if setup.checkpoint_card is None else tuple(t for t in TOKENIZER_CHOICES if t != "character")
 
 

@@ -43,7 +43,7 @@ def save_menus(page: str) -> None:
         made = ExportResult(error=_("This picture is no longer on the page.")) if export is None else make_file(asked, export)
         if made.error and asked.file_format == FILE:
             st.toast(escaped(made.error))  # no menu is open that could show it
-        # A reply with a name answers a button of the page: the script saves it at once, each number once.
+        # The script saves the reply to a button of the page at once, and only once for each number.
         reply = {"number": asked.number, "what": asked.file_format, "name": made.name, "mime": made.mime, "problem": made.error}
     data = with_header({"page": page, "file_key": FILE_KEY, "reply": reply}, made.data)
     _COMPONENT(key="lab_save", data=data, on_ask_change=_on_ask)

@@ -1,4 +1,4 @@
-"""A component that tells whether the container around it is near the screen, so that only then its content is drawn.
+"""A component that reports whether the container around it is near the screen, so that its content is drawn only then.
 
     with st.container(key="part"):
         if is_near_screen("part_visibility"):
@@ -29,10 +29,10 @@ def report_visibility(key: str, container: str, is_drawn: bool) -> None:
 
 
 def is_near_screen(key: str) -> bool:
-    """Return what the browser reported last; False until it has."""
+    """Return whether the container is near the screen, as the browser reported last; False before its first report."""
     state: Any = st.session_state.get(key)
     return isinstance(state, Mapping) and state.get("near") is True
 
 
 def _ignore() -> None:
-    """A report is no choice of the visitor: the link of a click on Back is still read in the run that it starts."""
+    """Do nothing: after `mark_activity`, `read_link` would not read the link of a click on Back in the run that a report starts."""

@@ -18,7 +18,7 @@ from viz_core.ui.streamlit_internals import Component
 
 # The id of this session, that of the tab's former session, and how often the tab has reconnected, as far as this run knows.
 SESSION, FORMER_SESSION, RETURNS = "lab_session", "lab_former", "lab_returns"
-MAX_WIDGETS = 200  # limit for what a tab may report
+MAX_WIDGETS = 200  # widgets that a tab may report
 
 _COMPONENT = Component("tab", html="<div>\n</div>", js=script("shell/session/session_restore/session_restore.js"))
 
