@@ -155,7 +155,7 @@ def promised(at: AppTest, setup: Setup, place: PageLink) -> None:
     if place.page == "positions":
         assert widget(at, "pos_section").value == setup.url_param("pos_section"), where
     if "shapes_filter" in place.parameters:
-        assert [x["text"] for x in sent if x and "table" in x] == [place.parameters["shapes_filter"]], where
+        assert [x["text"] for x in canvas_headers(at) if "marked" in x] == [place.parameters["shapes_filter"]], where
 
 
 def seen(document: str, beginning: str, *stages: str) -> list[np.ndarray]:

@@ -38,6 +38,6 @@ def untranslated_words_help(context: PageContext) -> str | None:
              "a word is written, and head {reader} of layer {reader_layer} where that word is read. Small words such as “the” are "
              "left out. On held-out sentences, {alarms} of the content words that were left out of a translation were "
              "found, and {false_alarms} of the right translations had a false alarm.",
-             layer=found.predicting_head[0], head=found.predicting_head[1],
-             layer_2=found.reading_head[0], head_2=found.reading_head[1],
+             writer_layer=found.predicting_head[0], writer=found.predicting_head[1],
+             reader_layer=found.reading_head[0], reader=found.reading_head[1],
              alarms=percent(found.detection_rate), false_alarms=percent(found.false_alarm_rate))

@@ -39,7 +39,8 @@ def one_weight_section(context: PageContext, focus: AttentionFocus) -> None:
         if shown.capture is not None:
             _draw_steps(shown, shown.capture, focus)
 
-    st.html(f'<h2 style="margin:0;font-size:1.25rem">{_("One weight")}</h2>')
+    title = _("One weight")
+    st.html(f'<h2 style="margin:0;font-size:1.25rem">{title}</h2>')
     one_weight(context)
 
 

@@ -25,7 +25,7 @@ def linked_widget(st_widget: Callable[..., Any], name: str, label: str, **kwargs
         fallback = spec.default if spec.default in allowed else next(iter(allowed))
         title = kwargs.get("format_func", spec.to_text)
         st.warning(_("{label} {chosen} is not available here; {shown} is shown.",
-                     label=label, chosen=code_span(title(value)), shown=code_span(title(fallback))))
+                     label=label, chosen=code_span(str(title(value))), shown=code_span(str(title(fallback)))))
         value = fallback
     if spec.is_multiple and allowed is not None:
         value = tuple(v for v in value if v in allowed)
