@@ -1,8 +1,9 @@
 """A language that nobody speaks: every message with accents on its letters, so that a text which is not a message shows.
 
-Run as a script in that language, it opens the app's pages and writes every text that they show:
+Run as a script in that language, it opens the app's pages for two visitors at the same time, each in a thread, one of whom reads
+English, and writes every text that they show:
 
-    python -m tests.ui.pseudo FILE PAGE…    # one line of JSON a text: [state, where, text]
+    python -m tests.ui.pseudo FILE PAGE…    # one line of JSON a text: [language, state, where, text]
 """
 
 import html
@@ -11,9 +12,13 @@ import re
 import struct
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock, patch
 from urllib.parse import urlencode
 
 from viz_core import messages
@@ -21,7 +26,6 @@ from viz_core.analysis.token_rows import NEXT_TOKEN_ARROW
 from viz_core.messages.__main__ import po_text
 from viz_core.messages.extract import extract
 from viz_core.ui.page_list import PAGES
-from viz_core.ui.shell.session.state import ALL_PARTS
 
 ROOT = Path(__file__).parents[2]
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -206,24 +210,53 @@ def plain_words(text: str, known: list[str]) -> list[str]:
     return re.findall(r"(?<![\w^{\\])[A-Za-z][A-Za-z’'-]*[A-Za-z](?!\w)", text)
 
 
-def main(file: str, pages: list[str]) -> None:
+@contextmanager
+def one_server() -> Iterator[None]:
+    """Let the runs of several `AppTest`s overlap: they share a server, which `AppTest` would replace for each run."""
     from streamlit.components.v2 import manifest_scanner
-    from streamlit.testing.v1 import AppTest
+    from streamlit.testing.v1 import app_test
 
     # Without a server Streamlit looks through every installed package for each page: half of the work.
     manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
-    out = open(file, "w", encoding="utf-8")  # noqa: SIM115 (errors print to stdout)
-    for page in pages or STATES:
+    server = MagicMock(spec=app_test.Runtime)
+    server.media_file_mgr = app_test.MediaFileManager(app_test.MemoryMediaFileStorage("/mock/media"))
+    server.dataframe_source_mgr = app_test.DataframeSourceManager()
+    server.cache_storage_manager = app_test.MemoryCacheStorageManager()
+    server.bidi_component_registry = app_test.BidiComponentManager()
+    with (
+        app_test.patch_config_options({"global.appTest": True}),
+        patch.object(app_test.Runtime, "_instance", server),
+        patch.multiple(app_test, Runtime=SimpleNamespace(), patch_config_options=lambda options: nullcontext(),
+                       PagesManager=MagicMock(side_effect=app_test.PagesManager)),
+    ):
+        yield
+
+
+def walk(code: str, pages: list[str]) -> list[tuple[str, str, str, str]]:
+    """Every text of the pages in a language: (language, state, where, text)."""
+    from streamlit.testing.v1 import AppTest
+
+    from viz_core.ui.shell.session.language import LANGUAGE
+
+    found = []
+    for page in pages:
         for state in STATES[page]:
-            at = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+            at = AppTest.from_file(ROOT / "app.py", default_timeout=300)
             at.query_params.update(state if "weights" in state else TINY | state)
-            at.session_state[ALL_PARTS] = True
+            at.session_state[LANGUAGE] = code
             at.switch_page(f"pages/{page}.py").run()
             where = f"{page} {' '.join(f'{k}={v}' for k, v in state.items())}".strip()
             for error in at.exception:
                 raise AssertionError(f"{where}: {error.message}")
-            for place, text in shown(at):
-                print(json.dumps([where, place, text], ensure_ascii=False), file=out, flush=True)
+            found += [(code, where, place, text) for place, text in shown(at)]
+    return found
+
+
+def main(file: str, pages: list[str]) -> None:
+    codes = (messages.language(), messages.ENGLISH)
+    with one_server(), ThreadPoolExecutor(len(codes)) as threads:
+        found = list(threads.map(partial(walk, pages=pages or list(STATES)), codes))
+    Path(file).write_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for each in found for entry in each), "utf-8")
 
 
 if __name__ == "__main__":
