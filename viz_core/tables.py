@@ -378,6 +378,7 @@ def prepending(result: "Prepending") -> pd.DataFrame:
 def document_choices() -> pd.DataFrame:
     """Return the choice of each document for each topic: the value, its status (stated, repaired or assumed), and the reason."""
     return pd.DataFrame([
-        {"document": preset.document.number, "called": preset.document.name} | asdict(row)
+        {"document": preset.document.number, "called": preset.document.name, "topic": row.topic, "value": str(row.value),
+         "status": row.status, "why": str(row.why)}
         for preset in PRESETS.values() for row in preset.rows
     ])

@@ -61,7 +61,7 @@ def test_the_browser_gets_the_names_and_a_look_for_each(capture: Capture) -> Non
     data = pack_panels([block_reason_panel(capture, "encoder", 0, "Mask"), panel("x", [[1.0]], row_axis="", col_axis="")])
     (size,) = struct.unpack_from("<I", data)
     first, second = json.loads(data[4 : 4 + size])["panels"]
-    assert first["names"] == list(REASON_TITLES.values()) and second["names"] == []
+    assert first["names"] == list(map(str, REASON_TITLES.values())) and second["names"] == []
     for looks in (theme.CLASS_STYLES, theme.CLASS_STYLES_DARK):
         assert len(looks) == len(REASON_TITLES) and len({look["mark"] for look in looks}) == len(looks)
         assert [bool(look["line"]) for look in looks] == [False, True, True, True]

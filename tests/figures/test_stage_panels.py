@@ -128,7 +128,7 @@ def test_the_signs_stand_before_the_panels_that_they_join(name: str) -> None:
         if not stage.inputs:
             assert signs == [""]
             continue
-        assert signs == [*stage.operators, stage.operation] and signs[-1]
+        assert signs == [*map(str, stage.operators), str(stage.operation)] and signs[-1]
         assert all(signs[1:])  # something stands between any two
         apart = stage.local_name in ("q", "k", "v", "concat") and capture.config.n_heads > 1
         assert (panels[-1].head_split is not None) == apart

@@ -340,4 +340,4 @@ def test_the_documents_say_what_their_presets_say() -> None:
     frame = tables.document_choices()
     for name, preset in PRESETS.items():
         rows = frame[frame["document"] == name]
-        assert rows["value"].tolist() == [row.value for row in preset.rows]
+        assert rows["value"].tolist() == [str(row.value) for row in preset.rows]

@@ -25,7 +25,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -58,12 +57,22 @@ def plural(one: str, many: str, n: int, /, **values: object) -> str:
     return _catalogue(language()).translations.ngettext(one, many, n).format(n=n, **values)
 
 
-@dataclass(frozen=True, slots=True)
 class LazyText:
-    """A message and its values, translated each time that it becomes a `str`. An empty one is false."""
+    """A message and its values, translated each time that it becomes a `str`. An empty one is false.
 
-    message: str
-    values: tuple[tuple[str, object], ...] = ()
+    It is no data class, so that `dataclasses.asdict` keeps it whole. It must not be changed.
+    """
+
+    __slots__ = ("message", "values")
+
+    def __init__(self, message: str, values: tuple[tuple[str, object], ...] = ()) -> None:
+        self.message, self.values = message, values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LazyText) and (self.message, self.values) == (other.message, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.message, self.values))
 
     def __str__(self) -> str:
         return translate(self.message, **dict(self.values))
