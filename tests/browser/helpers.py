@@ -123,14 +123,17 @@ def linked(page: Page, says: str | Callable[[str], bool]) -> None:
     idle(page)
 
 
-EMPTY_PARTS = """(part) => [...document.querySelectorAll(`[class*=st-key-lab_part_${part}]:not([class*=_visibility])`)]
-    .filter((e) => e.style.minHeight).length"""
+# Of a part below the first screen: more than the component that watches it, in its own height. "" for all parts.
+DRAWN_PART = """(part) => {
+    const parts = [...document.querySelectorAll(`[class*=st-key-lab_part_${part}]:not([class*=_visibility])`)];
+    return parts.length > 0 && parts.every((e) => e.childElementCount > 1 && !e.style.minHeight);
+}"""
 
 
 def scroll_to(page: Page, part: str) -> None:
     """Scroll to a part below the first screen until it is drawn: parts above it are drawn, too, and may move it away."""
     end = time.monotonic() + 60
-    while page.evaluate(f"({EMPTY_PARTS})('{part}')"):
+    while not page.evaluate(DRAWN_PART, part):
         assert time.monotonic() < end, f"the part {part} is not drawn"
         page.locator(f".st-key-lab_part_{part}").scroll_into_view_if_needed()
         page.wait_for_timeout(300)
@@ -141,7 +144,7 @@ def read_on(page: Page) -> None:
     """Press Tab, after which all parts below the first screen are drawn."""
     page.keyboard.press("Tab")
     page.evaluate("document.activeElement.blur()")  # a focused help icon shows its tooltip
-    page.wait_for_function(f"!({EMPTY_PARTS})('')", timeout=60_000)
+    page.wait_for_function(DRAWN_PART, arg="", timeout=60_000)
     idle(page)
 
 
