@@ -30,7 +30,7 @@ def said(name: str, value: Any) -> dict[str, str]:
 
 
 def option(name: str) -> Widget:
-    """One of a view's values, which stand side by side."""
+    """One of a view's values, which stand side by side: a link parameter of which the page offers every option."""
 
     def values(page: Visitor) -> Sequence[Any]:
         offered = list(URL_PARAM_BY_NAME[name].options or ())

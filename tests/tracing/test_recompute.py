@@ -22,6 +22,7 @@ from tests.tolerances import FLOAT
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.norms import NORMS
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, run
@@ -31,13 +32,14 @@ from viz_core.text import UntrainedTokenizer
 Array = np.ndarray
 Lengths = Mapping[str, Sequence[int]]  # the tokens of each sentence of "source", "target" and "labels"
 ARCHITECTURES = ("encoder-decoder", "encoder-only", "decoder-only")
-NORMS = ("post", "pre", "none")
+PLACEMENTS = ("post", "pre", "none")
 POSITIONS = tuple(POSITION_SCHEMES)
 EMPTY_ROWS = {"mask_padded_queries": True}
 SWITCHES: list[dict[str, Any]] = [
     {"qk_dim": 4}, {"qk_dim": 12, "position": "rope"}, {"n_heads": 1}, {"n_heads": 8},
     {"n_heads": 3, "d_model": 9, "position": "alibi"}, {"d_model": 7, "n_heads": 1}, {"d_ff": None},
-    *({"activation": name} for name in ACTIVATIONS), {"norm": "post", "final_norm": True}, {"norm": "pre", "final_norm": False},
+    *({"activation": name} for name in ACTIVATIONS), *({"norm_kind": name} for name in NORMS),
+    {"norm": "post", "final_norm": True}, {"norm": "pre", "final_norm": False},
     {"norm_eps": 1e-10}, {"norm_eps": 0.5}, {"norm_embedding": True}, {"residual": False}, {"residual": False, "norm": "pre"},
     {"scale_embedding": False}, {"scale_embedding": False, "position": "none"}, {"scale_scores": False},
     {"position_base": 10.0}, {"position_base": 10.0, "position": "rope"}, {"causal": True}, {"causal": False},
@@ -55,7 +57,7 @@ ENCODER: list[dict[str, Any]] = [{"n_segments": 2}, {"n_segments": 3, "position"
 
 
 def grid() -> Iterator[TransformerConfig]:
-    for architecture, norm, position in product(ARCHITECTURES, NORMS, POSITIONS):
+    for architecture, norm, position in product(ARCHITECTURES, PLACEMENTS, POSITIONS):
         yield small(architecture=architecture, norm=norm, position=position)
     for architecture, switches in product(ARCHITECTURES, SWITCHES):
         yield small(architecture=architecture, **switches)

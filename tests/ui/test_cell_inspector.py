@@ -26,6 +26,7 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
 from viz_core.config.limits import MAX_LABEL_CHARS
+from viz_core.config.norms import NORMS
 from viz_core.run import build, run, untrained_tokenizers
 from viz_core.text import Vocabulary, display_token, shorten
 from viz_core.ui.shared.cell_inspector import MAX_SHOWN_IN_FULL, MAX_UNFOLDED, N_LARGEST, inspection
@@ -37,6 +38,7 @@ CONFIGS = [
     small(architecture="encoder-only", position="learned", n_segments=2, norm_embedding=True, mask_source_padding=False),
     small(architecture="encoder-only", position="t5"),
     small(architecture="decoder-only", residual=False, scale_scores=False, attention_bias=False, mask_padded_queries=True),
+    *(small(architecture="encoder-only", norm_kind=name) for name in NORMS),
 ]
 HOSTILE = ["<b>", "$x$", "&lt;", "שלום", "👩‍👩‍👧", "\u202eabc", "<img src=x onerror=alert(1)>", "\n", "</style><script>", "x" * 400,
            "“<bdi>"]

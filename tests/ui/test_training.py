@@ -96,11 +96,13 @@ def to_the_end(at: AppTest) -> AppTest:
 
 
 def test_the_link_knows_what_there_is_to_learn() -> None:
-    assert tuple(TASKS) == TRAINING_TASKS and tuple(EXPERIMENTS) == TRAINING_SETUPS
+    place = "in viz_core/ui/pages/training/declaration.py"
+    assert tuple(TASKS) == TRAINING_TASKS, f"repeat the names of TASKS in TRAINING_TASKS {place}"
+    assert tuple(EXPERIMENTS) == TRAINING_SETUPS, f"repeat the names of EXPERIMENTS in TRAINING_SETUPS {place}"
     assert ("small", "model", *DOCUMENT_MODELS) == TRAINING_MODELS
     most = {name: max(t.parameter_ranges[name].maximum for t in TASKS.values() if name in t.parameter_ranges)
             for name in {n for t in TASKS.values() for n in t.parameter_ranges}}
-    assert most == TASK_PARAMETERS
+    assert most == TASK_PARAMETERS, f"repeat each parameter with the largest maximum of all tasks in TASK_PARAMETERS {place}"
     arms = [
         arm for setup in EXPERIMENTS.values() for arm in setup.experiment.conditions if list(arm.changes) != ["config.position"]
     ]
