@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.session.language import LANGUAGE
+from viz_core.weights.catalogue import cached_load_errors, load_errors_in
+from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +73,17 @@ def test_callbacks_know_the_language(two_languages: None) -> None:
             patch.setattr(widgets, "mark_activity", lambda: heard.append(language()))
             sound(widget(at, "n_heads").set_value(4).run())
     assert heard == ["en"]
+
+
+def test_the_errors_of_weights_are_in_the_language_of_who_asks(two_languages: None, tmp_path: Path,
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "config.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setenv(WEIGHTS_FOLDERS_ENV, str(tmp_path / "broken"))
+    load_errors_in.cache_clear()
+    said = {}
+    for code in ("en", "pseudo", "en"):
+        with in_language(code):
+            (said[code],) = (sentence for sentence in cached_load_errors() if "broken" in sentence)
+    load_errors_in.cache_clear()
+    assert "there is no model.safetensors" in said["en"] and "⟦" in said["pseudo"] and "⟦" not in said["en"]

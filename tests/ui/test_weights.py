@@ -10,7 +10,7 @@ from tests.ui.helpers import canvas_headers, open_page, status, widget
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import VOCAB_FIELDS
-from viz_core.weights.catalogue import SHIPPED_FOLDER, cached_load_errors, catalogue, server_models
+from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue, load_errors_in, server_models
 from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV
 
 
@@ -99,10 +99,10 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def offered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The models in a folder are among the choices of weights, as long as the test lasts."""
     monkeypatch.setenv(WEIGHTS_FOLDERS_ENV, str(folder))
-    for cached in (server_models, cached_load_errors):
+    for cached in (server_models, load_errors_in):
         cached.cache_clear()
     yield folder
-    for cached in (server_models, cached_load_errors):
+    for cached in (server_models, load_errors_in):
         cached.cache_clear()
 
 

@@ -67,10 +67,10 @@ def one_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     (tmp_path / module.INDEX_FILE).write_text("translator\nenglish\n", encoding="utf-8")
     written(lambda card: card, tmp_path / "translator.json")
     written(lambda card: {k: v for k, v in card.items() if k != "measures"}, tmp_path / "english.json")
-    for cached in (module._cards_and_errors, server_models):
+    for cached in (module._cards, server_models):
         cached.cache_clear()
     yield
-    for cached in (module._cards_and_errors, server_models):
+    for cached in (module._cards, server_models):
         cached.cache_clear()
 
 

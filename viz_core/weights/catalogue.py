@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from viz_core.messages import LazyText
+from viz_core.messages import LazyText, language
 from viz_core.text import AnyTokenizer, Vocabulary
 from viz_core.weights import local_models
 from viz_core.weights.card import Card
@@ -44,12 +44,21 @@ def find_card(**fields: Any) -> Card | None:
 
 def load_errors() -> list[str]:
     """Return one sentence for each model that cannot be used."""
-    return [*(found for found in _cards_and_errors() if isinstance(found, str)), *local_models.local_errors()]
+    shipped = map(_card_or_error, _card_files())
+    return [*(found for found in shipped if isinstance(found, str)), *local_models.local_errors()]
 
 
-@lru_cache(maxsize=1)
 def cached_load_errors() -> tuple[str, ...]:
-    """Return `load_errors()`, cached like `server_models()`."""
+    """Return `load_errors()`, cached like `server_models()`; see `load_errors_in`."""
+    return load_errors_in(language())
+
+
+@lru_cache(maxsize=4)
+def load_errors_in(code: str) -> tuple[str, ...]:
+    """Return `load_errors()` in a language, which has to be that of the visitor.
+
+    Cached; call `load_errors_in.cache_clear()` where `server_models` is cleared.
+    """
     return tuple(load_errors())
 
 
@@ -66,16 +75,19 @@ def shipped_names() -> tuple[str, ...]:
 
 def shipped_cards() -> Mapping[str, Card]:
     """Return the cards of the shipped checkpoints by name, in the order of the index."""
-    return MappingProxyType({found.name: found for found in _cards_and_errors() if isinstance(found, Card)})
+    return MappingProxyType({card.name: card for card in _cards()})
 
 
 @lru_cache(maxsize=1)
-def _cards_and_errors() -> tuple[Card | str, ...]:
-    """Return the card of each shipped checkpoint, or its error message."""
+def _cards() -> tuple[Card, ...]:
+    """Return the card of each shipped checkpoint that can be used."""
+    return tuple(found for found in map(_card_or_error, _card_files()) if isinstance(found, Card))
+
+
+def _card_files() -> list[Path]:
+    """Return the files of the cards of the shipped checkpoints, in the order of the index."""
     place = {name: i for i, name in enumerate(shipped_names())}
-    return tuple(
-        map(_card_or_error, sorted(SHIPPED_FOLDER.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path)))
-    )
+    return sorted(SHIPPED_FOLDER.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path))
 
 
 def _card_or_error(path: Path) -> Card | str:
