@@ -71,11 +71,11 @@ def measure(small: bool) -> Iterator[Result]:
             shown = {"shown": sum(part in ("all", line.part) for line in lines)}
             choose = page.get_by_label("Part", exact=True).select_option
             idle(page)
-            times["chosen"].append(timed(page, "input", SHOWS, shown, partial(choose, title)))
+            times["chosen"].append(timed(page, "input", SHOWS, shown, partial(choose, str(title))))
             idle(page)
             choose("all")
             idle(page)
-            times["linked"].append(timed(page, "input", IN_LINK, {"part": part}, partial(choose, title)))
+            times["linked"].append(timed(page, "input", IN_LINK, {"part": part}, partial(choose, str(title))))
             bare("shell")
         page.get_by_label("Part", exact=True).select_option("all")
         page.locator(".st-key-shapes_more button").first.click()

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import ANOTHER
-from tests.browser.helpers import Line, box, go, idle, keyed, linked, nav, open_page, scroll_to, slider, until
+from tests.browser.helpers import Line, box, go, idle, keyed, linked, nav, open_page, read_on, scroll_to, slider, until
 from tests.browser.looks import look
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -366,6 +366,7 @@ def lightness(drawn: Locator, of: str) -> int:
 
 def test_the_next_words_are_drawn_to_scale_in_both_themes(open_at: Open) -> None:
     page = open_at("", theme="dark")
+    read_on(page)
     for theme, width in (("dark", 1280), ("light", 390)):
         look(page, width, theme)
         assert (lightness(bars(page).locator("bdi").first, "color") < 380) == (theme == "light"), theme
@@ -403,6 +404,8 @@ def test_a_phone_scrolls_down_only(serve: Callable[..., str], open_at: Open) -> 
         for path in PAGES:
             go(page, address(serve(), path, **params))
             assert title(page).startswith(PAGES[path])
+            if page.locator("[class*=st-key-lab_part_]").count():
+                read_on(page)
             page.locator("canvas[data-drawn], .js-plotly-plot .main-svg").first.wait_for()
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, (path, params)
             wide = "e => e.scrollWidth - e.clientWidth"

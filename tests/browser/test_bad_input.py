@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import at_page, box, go, idle, linked, nav
+from tests.browser.helpers import at_page, box, go, idle, linked, nav, read_on
 
 if TYPE_CHECKING:
     from playwright.sync_api import Dialog, Page
@@ -72,6 +72,7 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], turn_to: Cal
 
     page.on("dialog", dismiss)
     typed = box(page, side)
+    read_on(page)  # the ids are below the first screen
     links = {}
     for text, tokens in list(TYPED.items())[int(side == "target") :: 2]:  # each side reads them in the same way
         type_into(page, side, text)

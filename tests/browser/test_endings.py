@@ -32,4 +32,5 @@ CALLS = """async ([js, first, second, late]) => {
 def test_the_end_of_an_earlier_call_leaves_what_the_next_one_began(late: bool, new_page: Callable[..., Page]) -> None:
     page, sent = new_page(), sinusoidal_clocks(100, 20, 10000.0, shift=3).to_dict() | {"echo": 0, "fill": False}
     page.goto("about:blank")
-    assert page.evaluate(CALLS, [assets.component("clock")["js"], sent | {"position": 4}, sent | {"position": 10}, late]) == "10"
+    script = assets.translated(assets.component("clock")["js"])
+    assert page.evaluate(CALLS, [script, sent | {"position": 4}, sent | {"position": 10}, late]) == "10"

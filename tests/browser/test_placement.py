@@ -54,7 +54,7 @@ def drawn(page: Page) -> list[dict]:
 def test_it_opens_on_two_placements(open_at: Open) -> None:
     page = open_at("depth")
     (chart,) = drawn(page)
-    assert chart["title"] == METRIC_TITLES["power"][0] and chart["y"] == "linear"
+    assert chart["title"] == str(METRIC_TITLES["power"][0]) and chart["y"] == "linear"
     assert {name.split(" · ")[0] for name in chart["names"]} == {"Post-LN", "Pre-LN"}
     assert page.get_by_test_id("stMain").get_by_role("slider").count() == 1  # one depth slider
     assert page.get_by_alt_text("One layer of Post-LN").or_(page.locator('img[alt^="One layer of P"]')).count() == 2
@@ -88,7 +88,7 @@ def test_other_placements_are_a_click_away(open_at: Open) -> None:
         idle(page)
     (chart,) = drawn(page)
     assert chart["y"] == "log"
-    assert {name.split(" · ")[0] for name in chart["names"]} == {PLACEMENT_TITLES[n] for n in ("post", "pre", "none", "plain")}
+    assert {name.split(" · ")[0] for name in chart["names"]} == {str(PLACEMENT_TITLES[n]) for n in ("post", "pre", "none", "plain")}
     assert query(page)["norm_placements"] == "post,pre,none,plain"
 
 

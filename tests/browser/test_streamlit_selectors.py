@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.helpers import idle
+from tests.browser.helpers import idle, read_on
 from viz_core.ui.streamlit_internals import SELECTORS
 
 if TYPE_CHECKING:
@@ -45,13 +46,19 @@ def test_a_page_has_the_elements_that_its_style_names(serve: Callable[..., str],
     page = new_page()
     page.goto(f"{serve()}/{link}")
     idle(page, WAIT)
+    if not link:
+        read_on(page)  # the cards of the pages are below the first screen
     assert not missing(page, WHERE[link]), "this version of Streamlit calls them otherwise"
 
 
 def test_the_app_says_that_it_runs_and_a_list_opens(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page = new_page()
+    running = "".join(SELECTORS[name] for name in ("app", "connected", "running"))
+    page.add_init_script(f"""new MutationObserver(() => {{
+        if (document.querySelector({json.dumps(running)})) window.hasRun = true; // for a moment only on a fast server
+    }}).observe(document, {{ subtree: true, childList: true, attributes: true }})""")
     page.goto(f"{serve()}/masks?preset=000")
-    page.locator("".join(SELECTORS[name] for name in ("app", "connected", "running"))).wait_for(state="attached", timeout=WAIT)
+    page.wait_for_function("window.hasRun", timeout=WAIT)
     idle(page, WAIT)
     page.locator(SELECTORS["sidebar"]).locator(SELECTORS["selectbox"]).locator("input").first.click()
     page.locator(SELECTORS["sidebar-list"]).wait_for()
