@@ -141,10 +141,13 @@ def scroll_to(page: Page, part: str) -> None:
 
 
 def read_on(page: Page) -> None:
-    """Press Tab, after which all parts below the first screen are drawn."""
-    page.keyboard.press("Tab")
-    page.evaluate("document.activeElement.blur()")  # a focused help icon shows its tooltip
-    page.wait_for_function(DRAWN_PART, arg="", timeout=60_000)
+    """Press Tab, after which all parts below the first screen are drawn; again for a part that the page did not have yet."""
+    end = time.monotonic() + 60
+    while not page.evaluate(DRAWN_PART, ""):
+        assert time.monotonic() < end, "a part is not drawn"
+        page.keyboard.press("Tab")
+        page.evaluate("document.activeElement.blur()")  # a focused help icon shows its tooltip
+        page.wait_for_timeout(500)
     idle(page)
 
 
