@@ -68,3 +68,10 @@ def test_a_part_near_the_screen_is_drawn() -> None:
     del at.session_state[ALL_PARTS]
     at.session_state["lab_part_token_ids_visibility"] = {"near": True}
     assert keys(sound(at.run())) == {"home_words", "home_ids"}
+
+
+def test_a_part_that_was_left_is_not_drawn_in_the_next_run_of_the_page() -> None:
+    at = sound(start(**tiny()).run())
+    assert "home_ids" in keys(at)
+    del at.session_state[ALL_PARTS]
+    assert keys(sound(at.run())) == {"home_words"}
