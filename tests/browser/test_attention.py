@@ -359,7 +359,7 @@ def test_a_row_of_the_statistics_opens_its_head(serve: Callable[..., str], turn_
     name = chosen.locator("button").get_attribute("aria-label").removesuffix(": open this head")
     chosen.locator("td").last.click()
     idle(page)
-    assert page.locator(".st-key-lab_look").inner_text().startswith(f"{name}.")
+    assert page.locator(".st-key-lab_hint").inner_text().startswith(f"{name}.")
     assert page.locator(".view").count() == 1
 
 
@@ -372,4 +372,4 @@ def test_the_statistics_are_read_and_opened_with_keys(serve: Callable[..., str],
     assert name == page.locator(".profiles tbody button").nth(1).get_attribute("aria-label").removesuffix(": open this head")
     page.keyboard.press("Enter")
     idle(page)
-    assert page.locator(".st-key-lab_look").inner_text().startswith(f"{name}.")
+    assert page.locator(".st-key-lab_hint").inner_text().startswith(f"{name}.")

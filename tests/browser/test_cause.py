@@ -41,7 +41,7 @@ def test_a_click_on_a_cell_makes_that_run_b_and_its_link_opens_it_elsewhere(
     maps = cells(page)
     assert [each["title"] for each in maps] == ["Encoder: residual stream", "Decoder: residual stream"]
     assert page.locator('[class*="st-key-set_cause_changed"] input').input_value() == "Change: tired → wide"
-    place = page.locator(".st-key-lab_look").inner_text()
+    place = page.locator(".st-key-lab_hint").inner_text()
     assert "The clean run writes" in place
     tired = 10  # The animal didn't cross the street because it was too tired .
     click_cell(page, 0, 2, tired)

@@ -64,7 +64,7 @@ def test_one_word_is_changed_and_three_pages_show_what_differs(open_at: Open) ->
     assert readout(apart).startswith("T“tired | wide” (2)") and "not in A" not in legend(apart)
     assert page.locator('canvas[data-kind="encoder"]').get_attribute("data-shades")
     page = open_at("masks", **link)
-    assert "A and B are equal" in page.locator(".st-key-lab_look").inner_text()
+    assert "A and B are equal" in page.locator(".st-key-lab_hint").inner_text()
     cells = matrix(page, "A − B: which cells differ")
     assert legend(cells) == ["may attend in both"]
     page = open_at("positions", **link)

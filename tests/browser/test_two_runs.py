@@ -42,7 +42,7 @@ def test_a_word_is_changed_and_the_difference_is_followed(serve: Callable[..., s
 
     option(page, "walk_look", "parting").click()
     linked(page, "walk_look=parting")
-    assert "They diverge at the token embedding of the encoder" in page.locator(".st-key-lab_look").inner_text()
+    assert "They diverge at the token embedding of the encoder" in page.locator(".st-key-lab_hint").inner_text()
     source = page.locator(".st-key-walk_parting canvas").first
     source.focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowDown"):  # the first key comes to the first cell
@@ -69,10 +69,10 @@ def test_a_word_is_changed_and_the_difference_is_followed(serve: Callable[..., s
     nav(page, "shapes").click()
     page.locator(".ledger .row").first.wait_for()
     idle(page)
-    assert "only the words do" in page.locator(".st-key-lab_look").inner_text()
+    assert "only the words do" in page.locator(".st-key-lab_hint").inner_text()
     button(page, "lab_drop").click()
     linked(page, lambda url: "kept" not in url)
-    assert "Each row is a tensor" in page.locator(".st-key-lab_look").inner_text()
+    assert "Each row is a tensor" in page.locator(".st-key-lab_hint").inner_text()
 
 
 def test_a_missing_token_is_hatched_and_says_so(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:

@@ -14,7 +14,7 @@ from tests.ui.helpers import link as whole_link
 from viz_core.config.limits import MAX_LINK_BYTES
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
-from viz_core.ui.components.export import FILE_KEY
+from viz_core.ui.components.export import FILE_KEY_PREFIX
 from viz_core.ui.pages.shapes.declaration import MAX_SIZE_CHARS
 from viz_core.ui.shared.elements import with_cell
 from viz_core.ui.shell import PAGES
@@ -242,14 +242,14 @@ SESSION_ONLY = {  # what a session keeps under a key of its own, and why it is i
     "walk_tick": "Play's clock",
     "write_playing": "Play, too",
     "write_tick": "its clock",
-    "proof_asked": "work that one asks for",
-    "norm_asked": "work that one asks for",
+    "parity_request": "work that one asks for",
+    "norm_requests": "work that one asks for",
     "shapes_seen": "the size that a change is compared with: marks are the link's",
     "mask_example": "a button that was clicked",
-    "cause_asked": "work that one asks for", "att_asked": "work that one asks for",
-    "cause_grammar": "work that one asks for",
+    "cause_request": "work that one asks for", "att_request": "work that one asks for",
+    "cause_grammar_request": "work that one asks for",
     "train_problem": "why the last click came to nothing",
-    "train_goes": "the page's clock",
+    "train_polling": "the page's clock",
     "train_documents": "a list to choose from, which closes with the choice",
 }
 # Widgets that hold something; buttons and what only shows do not.
@@ -373,7 +373,7 @@ def test_no_other_key_is_kept_in_the_session() -> None:
 def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     at = open_at(page, open=",".join(EXPANDERS), walk_jump="on", walk_mode="tour", att_more="break")
     keys = set(at.session_state._state.filtered_state)
-    buttons = {b.key for b in at.button} | {key for key in keys if key.startswith((FILE_KEY, "FormSubmitter"))}
+    buttons = {b.key for b in at.button} | {key for key in keys if key.startswith((FILE_KEY_PREFIX, "FormSubmitter"))}
     components = {*PAGES[page].components, *PAGES[page].focus_params, *PAGES[page].heatmaps}
     for key in keys - buttons - components - set(EXPANDERS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)
@@ -384,7 +384,7 @@ def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
 def test_a_click_that_leads_to_a_stage_gets_there_though_its_run_was_broken_off(open_at: Open, page: str) -> None:
     at = open_at(page)
     at.session_state["lab_setup"] = replace(at.session_state["lab_setup"], stage="logits")
-    at.session_state["lab_going"] = "pages/step_by_step.py"  # what its callback had done when a newer change came
+    at.session_state["lab_next_page"] = "pages/step_by_step.py"  # what its callback had done when a newer change came
     at.page = "step_by_step"
     sound(widget(at, "source").set_value("a cat").run())
     assert at.session_state["lab_page"] == "step_by_step" and link(at) | {"stage": "logits", "source": "a cat"} == link(at)

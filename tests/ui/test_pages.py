@@ -244,7 +244,7 @@ def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch:
     text = "\n".join(["the cat " * 500] * 32)
     at = start(**tiny(position="none"))
     at.session_state["lab_setup"] = replace(from_link(tiny(position="none"))[0], source=text, target=text)
-    at.session_state["lab_link"] = tiny(position="none")
+    at.session_state["lab_written_params"] = tiny(position="none")
     at.run()
     sound(at if page == "home" else go(at, page))
     (problem,) = [w.value for w in at.warning]

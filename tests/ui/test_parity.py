@@ -78,12 +78,12 @@ def test_a_big_model_is_checked_when_asked(open_at: Open, monkeypatch: pytest.Mo
     monkeypatch.setattr(line, "MAX_AUTOMATIC_PARAMETERS", 1000)
     at = sound(open_at("step_by_step", **tiny(**TEXT)))
     assert not [c for c in at.caption if "largest difference" in c.value]
-    sound(widget(at, "proof_ask").click().run())
+    sound(widget(at, "parity_ask").click().run())
     assert "Checked on this machine" in said(at)
     sound(widget(at, "walk_next").click().run())
     assert "Checked on this machine" in said(at)  # the answer stays while the walk goes on
     sound(widget(at, "seed").set_value(5).run())
-    assert widget(at, "proof_ask") and not [c for c in at.caption if "largest difference" in c.value]
+    assert widget(at, "parity_ask") and not [c for c in at.caption if "largest difference" in c.value]
 
 
 def test_a_run_that_is_not_torchs_is_a_warning(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from tests.ui.helpers import ONE_LAYER, TINY, open_page, run_fragment, widget
 from viz_core.capture.tidy import csv_bytes
 from viz_core.ui.components import export
 from viz_core.ui.components.call_code import with_sorted_imports
-from viz_core.ui.components.export import FILE, FILE_KEY, REQUEST_KEY, ExportFormat, ExportRequest
+from viz_core.ui.components.export import FILE, FILE_KEY_PREFIX, REQUEST_KEY, ExportFormat, ExportRequest
 from viz_core.ui.pages.positions import page as positions_page
 from viz_core.ui.shell import PageContext
 
@@ -31,8 +31,8 @@ def asked(at: AppTest, key: str, what: ExportFormat) -> tuple[dict[str, Any], by
 
 def downloaded(at: AppTest, button: str) -> tuple[dict[str, Any], bytes]:
     """The reply to a click on a button that exports a file, and the file. button: its key. Only the Save menus run."""
-    assert not widget(at, FILE_KEY + button).disabled
-    at.session_state[REQUEST_KEY] = ExportRequest(FILE_KEY + button, FILE, 8, LINK)
+    assert not widget(at, FILE_KEY_PREFIX + button).disabled
+    at.session_state[REQUEST_KEY] = ExportRequest(FILE_KEY_PREFIX + button, FILE, 8, LINK)
     return reply(run_fragment(at, "save_menus"))
 
 
@@ -97,7 +97,7 @@ def test_a_long_table_has_a_progress_bar(at: AppTest, monkeypatch: pytest.Monkey
 
 
 def test_a_file_that_cannot_be_made_is_a_sentence(at: AppTest) -> None:
-    at.session_state[REQUEST_KEY] = ExportRequest(FILE_KEY + "gone", FILE, 9, LINK)
+    at.session_state[REQUEST_KEY] = ExportRequest(FILE_KEY_PREFIX + "gone", FILE, 9, LINK)
     drawn = run_fragment(at, "save_menus")
     said, data = reply(drawn)
     assert said["problem"] == "This picture is no longer on the page." == drawn.get("toast")[0].value and not data

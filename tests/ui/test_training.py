@@ -372,7 +372,7 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
         assert "1 other person watches this training. If you pause it or leave it, it continues for the others" in words(at)
         assert widget(at, "train_stop").label == "Leave"
     one = sound(widget(one, "train_pause").click().run())
-    assert not one.session_state["train_goes"] and two.session_state["train_goes"]  # it looks no more by itself
+    assert not one.session_state["train_polling"] and two.session_state["train_polling"]  # it looks no more by itself
     assert "**You have paused it.** It continues for the others." in words(one) and int(link(one)["train_moment"]) > 0
     one = sound(widget(one, "train_go_on").click().run())
     assert "train_moment" not in link(one) and "continues for the others;" in words(one)

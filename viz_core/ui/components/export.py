@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 ExportFormat = Literal["csv", "json", "python"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "json", "python")
 FILE: Literal["file"] = "file"  # the format of a request from `export_button`
-FILE_KEY = "lab_file_"  # prefix of the element keys of its buttons, by which save_menus.js finds them
+FILE_KEY_PREFIX = "lab_file_"  # prefix of the element keys of its buttons, by which save_menus.js finds them
 # Session-state keys: the request; and the page with the exports of its pictures and buttons by their keys.
-REQUEST_KEY, EXPORTS_KEY = "lab_save_asked", "lab_exports"
+REQUEST_KEY, EXPORTS_KEY = "lab_export_request", "lab_exports"
 PROGRESS_ROWS = 100_000  # rows from which a progress bar is shown
 
 
@@ -164,5 +164,5 @@ def export_button(
     The browser sends a click to the Save menus instead of the button, so that the page does not run. make: receives a function that
     sets the progress, and raises ValueError with a message if the file cannot be made. A session keeps it: it must hold no arrays.
     """
-    _exports()[FILE_KEY + key] = FileExport(name, mime, label, make)
-    st.button(label, key=FILE_KEY + key, **button_args)
+    _exports()[FILE_KEY_PREFIX + key] = FileExport(name, mime, label, make)
+    st.button(label, key=FILE_KEY_PREFIX + key, **button_args)

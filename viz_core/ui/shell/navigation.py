@@ -20,7 +20,7 @@ from viz_core.ui.shell.runs.page_context import PageContext, first_paragraphs, g
 from viz_core.ui.shell.runs.two_runs import keep_button
 from viz_core.ui.shell.session.language import use_visitor_language
 from viz_core.ui.shell.session.session_restore import mark_page_complete, restore_session
-from viz_core.ui.shell.session.state import BEFORE_LINK, IN_PAGE_FRAME, LINK_ERRORS, NOTICES, STARTED, current_setup
+from viz_core.ui.shell.session.state import BEFORE_LINK, HAS_RESTARTED, IN_PAGE_FRAME, LINK_ERRORS, NOTICES, current_setup
 from viz_core.ui.shell.session.url import overflow_state, read_link, write_link
 from viz_core.ui.shell.session.widgets import needs_rerun, yield_cpu
 from viz_core.ui.streamlit_internals import call_before_callbacks, defer_interruptions, ignore_pages_folder
@@ -46,7 +46,7 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     for s in specs:
         groups.setdefault(str(s.group), []).append(pages[s.name])
     chosen = st.navigation(groups, position="top")
-    if STARTED not in st.session_state:
+    if HAS_RESTARTED not in st.session_state:
         _restart_script()
     preload_catalogue()
     name = chosen.url_path or specs[0].name
@@ -76,7 +76,7 @@ def _restart_script() -> None:
     On a fresh server Streamlit builds the navigation from the folder pages/: a page's file may then run without app.py, and every
     widget has another identity than in later runs. So the first run of a session ends here, before anything is drawn.
     """
-    st.session_state[STARTED] = True
+    st.session_state[HAS_RESTARTED] = True
     ignore_pages_folder()
     st.rerun()
 

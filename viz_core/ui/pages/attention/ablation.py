@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 UNRECORDED_RUN_COST = 0.5  # of the time of a recorded run: these runs record nothing and are batched
 MAX_UNREQUESTED_SECONDS = 3.0  # seconds; a longer search starts only after a click
-REQUEST_KEY = "att_asked"  # key in the session state: the search that was requested
+REQUEST_KEY = "att_request"  # key in the session state: the search that was requested
 MAX_NAMED_HEADS, MAX_QUOTED_WORDS = 4, 14  # heads, and words of a text, in the hint
 
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 PROGRESS_BAR_SECONDS = 2.0  # seconds; a longer measurement shows a progress bar
 MAX_UNREQUESTED_SECONDS = 6.0  # seconds; a longer measurement starts only after a click
 PATCHED_RUN_COST = 0.25  # of the time of a recorded run: a patched run starts at its layer, is batched, and records nothing
-REQUEST_KEY = "cause_asked"  # key in the session state: the measurement that was requested
+REQUEST_KEY = "cause_request"  # key in the session state: the measurement that was requested
 
 
 def measure_on_request(

@@ -71,7 +71,7 @@ def hero(context: PageContext) -> None:
             if kind
             else _("This model has no layers, so no word attends to another one. Add a layer in the sidebar.")
         )
-    with st.container(key="lab_beside", horizontal=True, gap="medium"):
+    with st.container(key="lab_figure_and_rail", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TEXT_COLUMN_WIDTH):
             _text_box(context)
             if context.capture is not None:

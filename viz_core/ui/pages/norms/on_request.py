@@ -16,7 +16,7 @@ from viz_core.ui.shell.export.cached_call import CachedCall, cached
 
 T = TypeVar("T")
 MAX_AUTOMATIC_FLOPS = 2e10  # floating-point operations that a section may spend without a click
-REQUESTS_KEY = "norm_asked"  # session state: measurement → the key that was requested last
+REQUESTS_KEY = "norm_requests"  # session state: measurement → the key that was requested last
 
 
 @lru_cache(maxsize=64)

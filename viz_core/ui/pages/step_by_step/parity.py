@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 
 MAX_AUTOMATIC_PARAMETERS = 50_000_000  # parameters; a larger model is checked only on request, because it takes a second or more
 DEFER_SECONDS = 1.0  # seconds added to the cost, so that other computations go first; the check is dropped if the visitor moves on
-REQUEST_KEY = "proof_asked"  # key in the session state: the run whose check was requested
+REQUEST_KEY = "parity_request"  # key in the session state: the run whose check was requested
 
 
 def parity_line(context: PageContext) -> None:
@@ -35,7 +35,7 @@ def _parity_fragment(context: PageContext) -> None:
         return
     model, key = context.model(), context.run_key()
     if sum(p.numel() for p in model.parameters()) > MAX_AUTOMATIC_PARAMETERS and st.session_state.get(REQUEST_KEY) != key:
-        st.button(_("Check this run against torch"), icon=":material/rule:", key="proof_ask", on_click=_request, args=(key,),
+        st.button(_("Check this run against torch"), icon=":material/rule:", key="parity_ask", on_click=_request, args=(key,),
                   help=_("Computes the run once more with torch's own layers and the same weights."))
     else:
         seconds, nbytes = context.run_cost()

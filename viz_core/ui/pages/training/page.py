@@ -11,7 +11,7 @@ from viz_core.ui.pages.training.job_controls import is_active, linked_job
 from viz_core.ui.pages.training.one_run import one_run_section
 from viz_core.ui.shell import PAGES, PageContext, choose_section, page_fragment, url_param
 
-POLLING_KEY = "train_goes"  # session state: whether the page polls
+POLLING_KEY = "train_polling"  # session state: whether the page polls
 POLL_SECONDS = 1.0  # between two polls
 
 

@@ -65,7 +65,7 @@ def show_hint(sentence: str) -> None:
     """Show one sentence above the picture that says what to look at. While a link's note is shown, it replaces the sentence."""
     if url_param("note"):
         return
-    with st.container(key="lab_look"):
+    with st.container(key="lab_hint"):
         st.markdown(sentence)
 
 
@@ -79,7 +79,7 @@ def main_figure(horizontal: bool = False) -> DeltaGenerator:
 
 def controls_row() -> DeltaGenerator:
     """Return a row for controls below the main picture, on the first screen."""
-    return st.container(key="lab_below", horizontal=True, vertical_alignment="center", gap="small")
+    return st.container(key="lab_controls_row", horizontal=True, vertical_alignment="center", gap="small")
 
 
 def figure_and_rail(rail_width: int = RAIL_WIDTH, horizontal: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -87,5 +87,5 @@ def figure_and_rail(rail_width: int = RAIL_WIDTH, horizontal: bool = False) -> t
 
     rail_width: of the column, in pixels. horizontal: whether the elements in the main container are side by side.
     """
-    with st.container(key="lab_beside", horizontal=True, gap="small"):
+    with st.container(key="lab_figure_and_rail", horizontal=True, gap="small"):
         return st.container(key="lab_picture", horizontal=horizontal), st.container(key="lab_rail", width=rail_width)

@@ -17,26 +17,27 @@ from viz_core.weights.user_weights import USER_WEIGHTS_PREFIX, shared_user_weigh
 
 # Keys of the session state.
 SETUP = "lab_setup"  # the current setup
-SETUP_ON_ENTRY = "lab_entered"  # the setup when this page was opened
-WRITTEN_PARAMS = "lab_link"  # the link as last written
-OVERFLOW = "lab_held"  # the overflow text of the link, which the browser tab stores
-MISSING_TEXT = "lab_wanted"  # the name of an overflow text that this session lacks
-LINK_WAS_READ = "lab_adopted"  # whether this run read a link
+SETUP_ON_ENTRY = "lab_setup_on_entry"  # the setup when this page was opened
+WRITTEN_PARAMS = "lab_written_params"  # the link as last written
+OVERFLOW = "lab_overflow"  # the overflow text of the link, which the browser tab stores
+MISSING_TEXT = "lab_missing_text"  # the name of an overflow text that this session lacks
+LINK_WAS_READ = "lab_link_was_read"  # whether this run read a link
 PAGE = "lab_page"  # the name of the page
-LINK_ERRORS = "lab_faults"  # errors in the link
-NOTICES = "lab_notes"  # notices to show
-HUB_NAME = "lab_hub"  # the typed name of a model of the Hugging Face hub
-EXTRA_OPTIONS = "lab_unusual"  # by control: values that are not among its options
+LINK_ERRORS = "lab_link_errors"  # errors in the link
+NOTICES = "lab_notices"  # notices to show
+HUB_NAME = "lab_hub_name"  # the typed name of a model of the Hugging Face hub
+EXTRA_OPTIONS = "lab_extra_options"  # by control: values that are not among its options
 TARGET_BOX = "lab_target_box"  # the container in the sidebar for the generated target, in this run
-BEFORE_LINK = "lab_settle"  # by page: a function called before the link is written; its changes get no history entry
+BEFORE_LINK = "lab_before_link"  # by page: a function called before the link is written; its changes get no history entry
 IN_PAGE_FRAME = "lab_in_frame"  # whether app.py is running a page
-STARTED = "lab_arrived"  # whether the first run of the session has restarted the script
-USER_WEIGHTS = "lab_own"  # the names of this visitor's own weights
-MISSING_WEIGHTS = "lab_gone"  # weights of a visitor that this server lacks: (parameter of the link, sentence about it); or None
-RECENT_RUNS = "lab_runs"  # of the last few runs: the values that each depends on, and its outcome without the capture
-DRAWN_PARTS = "lab_drawn"  # the parts below the first screen that are drawn
+HAS_RESTARTED = "lab_has_restarted"  # whether the first run of the session has restarted the script
+USER_WEIGHTS = "lab_user_weights"  # the names of this visitor's own weights
+# weights of a visitor that this server lacks: (parameter of the link, sentence about it); or None
+MISSING_WEIGHTS = "lab_missing_weights"
+RECENT_RUNS = "lab_recent_runs"  # of the last few runs: the values that each depends on, and its outcome without the capture
+DRAWN_PARTS = "lab_drawn_parts"  # the parts below the first screen that are drawn
 ALL_PARTS = "lab_all_parts"  # whether all of them are drawn at once, because no browser reports what is near its screen
-NEXT_PAGE = "lab_going"  # the page that a click opens, until it is open
+NEXT_PAGE = "lab_next_page"  # the page that a click opens, until it is open
 
 MAX_USER_WEIGHTS = 8  # own weights that are offered to a visitor
 

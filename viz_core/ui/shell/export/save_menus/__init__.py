@@ -18,7 +18,7 @@ from viz_core.messages import translate as _
 from viz_core.ui.components.export import (
     EXPORT_FORMATS,
     FILE,
-    FILE_KEY,
+    FILE_KEY_PREFIX,
     REQUEST_KEY,
     ExportRequest,
     ExportResult,
@@ -45,7 +45,7 @@ def save_menus(page: str) -> None:
             st.toast(escaped(made.error))  # no menu is open that could show it
         # The script saves the reply to a button of the page at once, and only once for each number.
         reply = {"number": asked.number, "what": asked.file_format, "name": made.name, "mime": made.mime, "problem": made.error}
-    data = with_header({"page": page, "file_key": FILE_KEY, "reply": reply}, made.data)
+    data = with_header({"page": page, "file_key": FILE_KEY_PREFIX, "reply": reply}, made.data)
     _COMPONENT(key="lab_save", data=data, on_ask_change=_on_ask)
 
 

@@ -21,7 +21,7 @@ from viz_core.ui.streamlit_internals import Component, fill_selectors
 
 SIDEBAR_WIDTH = 236  # pixels
 FOLDER = Path(__file__).parent
-LAST_CHANGE = "lab_frame_echo"  # the number of the browser's last change of presenter's mode that this session has received
+LAST_MODE_CHANGE = "lab_last_mode_change"  # number of the browser's last change of presenter's mode that this session received
 SHEETS = ("frame.css", "contrast.css", "../../export/save_menus/save_menus.css")
 STYLE = fill_selectors("\n".join((FOLDER / name).read_text("utf-8") for name in SHEETS))
 KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
@@ -49,7 +49,7 @@ def page_frame(page: str) -> None:
     paper = ", ".join(str(st.get_option(f"theme.{theme}.backgroundColor")) for theme in ("light", "dark"))
     # Unlike the style of a component, this one arrives before the page is built.
     st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{STYLE}</style>")
-    data = {"present": url_param("present"), "echo": st.session_state.get(LAST_CHANGE, 0)}
+    data = {"present": url_param("present"), "echo": st.session_state.get(LAST_MODE_CHANGE, 0)}
 
     def on_press() -> None:
         _on_key(page)
@@ -69,7 +69,7 @@ def _on_presenter_mode() -> None:
     mark_activity()
     number, on = _last_message("present").get("number"), _last_message("present").get("on")
     if type(number) is int and isinstance(on, bool):
-        st.session_state[LAST_CHANGE] = number
+        st.session_state[LAST_MODE_CHANGE] = number
         set_url_params(present=on)
 
 

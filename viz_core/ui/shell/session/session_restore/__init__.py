@@ -17,7 +17,7 @@ from viz_core.ui.shell.setup import OverflowText
 from viz_core.ui.streamlit_internals import Component
 
 # The id of this session, that of the tab's former session, and how often the tab has reconnected, as far as this run knows.
-SESSION, FORMER_SESSION, RETURNS = "lab_session", "lab_former", "lab_returns"
+SESSION, FORMER_SESSION, N_RECONNECTIONS = "lab_session", "lab_former_session", "lab_n_reconnections"
 MAX_WIDGETS = 200  # widgets that a tab may report
 
 _COMPONENT = Component("tab", html="<div>\n</div>", js=script("shell/session/session_restore/session_restore.js"))
@@ -37,7 +37,7 @@ def restore_session(overflow: OverflowText, missing_text: str) -> str:
     back = sent.get("back")
     back = back if isinstance(back, Mapping) else {}
     session, times = back.get("session"), back.get("times")
-    state[RETURNS] = times if type(times) is int else 0
+    state[N_RECONNECTIONS] = times if type(times) is int else 0
     if isinstance(session, str) and session not in (state[SESSION], state.get(FORMER_SESSION)):
         state[FORMER_SESSION] = session
         restore_widgets(_valid_generations(back.get("generations")))
@@ -48,8 +48,8 @@ def restore_session(overflow: OverflowText, missing_text: str) -> str:
 
 def mark_page_complete() -> None:
     """Tell a reconnected tab that its page is complete. It is called last in each run."""
-    if times := st.session_state.get(RETURNS):
-        with st.container(key="lab_whole"):
+    if times := st.session_state.get(N_RECONNECTIONS):
+        with st.container(key="lab_page_complete"):
             st.html(f'<i class="times-{times}"></i>')
 
 

@@ -95,7 +95,7 @@ class Tab {
     const isIdle = this.app.matches(IDLE);
     if (this.connected && !connected) this.report(); // is sent with the first request after the reconnection
     if (!this.connected && connected) this.restore();
-    else if (this.shielded && isIdle && document.querySelector(`.st-key-lab_whole .times-${this.returns}`))
+    else if (this.shielded && isIdle && document.querySelector(`.st-key-lab_page_complete .times-${this.returns}`))
       this.shield(false);
     this.connected = connected;
   }
