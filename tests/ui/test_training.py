@@ -50,10 +50,10 @@ from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.training import experiments as experiments_page
 from viz_core.ui.pages.training import stored_measurement as stored_page
 from viz_core.ui.pages.training.declaration import (
+    EXPERIMENT_NAMES,
     TASK_PARAMETERS,
     TRAINING_FACTORS,
     TRAINING_MODELS,
-    TRAINING_SETUPS,
     TRAINING_TASKS,
 )
 from viz_core.ui.pages.training.experiments import CONDITION_TITLES, condition_titles, describe_lead, describe_verdict
@@ -98,7 +98,7 @@ def to_the_end(at: AppTest) -> AppTest:
 def test_the_link_knows_what_there_is_to_learn() -> None:
     place = "in viz_core/ui/pages/training/declaration.py"
     assert tuple(TASKS) == TRAINING_TASKS, f"repeat the names of TASKS in TRAINING_TASKS {place}"
-    assert tuple(EXPERIMENTS) == TRAINING_SETUPS, f"repeat the names of EXPERIMENTS in TRAINING_SETUPS {place}"
+    assert tuple(EXPERIMENTS) == EXPERIMENT_NAMES, f"repeat the names of EXPERIMENTS in EXPERIMENT_NAMES {place}"
     assert ("small", "model", *DOCUMENT_MODELS) == TRAINING_MODELS
     most = {name: max(t.parameter_ranges[name].maximum for t in TASKS.values() if name in t.parameter_ranges)
             for name in {n for t in TASKS.values() for n in t.parameter_ranges}}

@@ -91,10 +91,10 @@ def linked_heatmaps(
     called before the run that follows the choice of another cell. fill: whether they fill their container. lookup: for panels of
     ids. name: a common title, if those of the panels are not enough.
     """
-    stored, has_lead = next((place for canvas, *place in url_param("cells") if canvas == key), None), default is not None
+    stored, has_default = next((place for canvas, *place in url_param("cells") if canvas == key), None), default is not None
 
     def chosen(pick: Pick | None) -> None:  # kept in the session: it must not hold the panels
-        set_url_params(cells=with_cell(url_param("cells"), key, pick if pick or not has_lead else ()))
+        set_url_params(cells=with_cell(url_param("cells"), key, pick if pick or not has_default else ()))
         if pick and on_pick:
             on_pick(pick)
 

@@ -101,8 +101,8 @@ def _proposed_heads(
         here = f"{focus.kind}.{focus.layer}.{focus.head}"
         return [here] if here in offered else [], None
     key, seconds = (context.run_key(), focus.item), UNRECORDED_RUN_COST * context.run_cost()[0] / capture.n_sentences * len(offered)
-    shelf: CacheNamespace[HeadAblations] = CacheNamespace("result ablated heads")
-    if seconds > MAX_UNREQUESTED_SECONDS and key not in shelf and st.session_state.get(REQUEST_KEY) != key:
+    results: CacheNamespace[HeadAblations] = CacheNamespace("result ablated heads")
+    if seconds > MAX_UNREQUESTED_SECONDS and key not in results and st.session_state.get(REQUEST_KEY) != key:
         st.button(_("Find the head that changes the text most: about {seconds:,.0f} s", seconds=seconds), key="att_find",
                   on_click=_request_search, args=(key,))
         return [], None

@@ -33,8 +33,8 @@ def measure_on_request(
     """
     from viz_core.ui.shell.caching.server_cache import CacheNamespace
 
-    shelf: CacheNamespace[T] = CacheNamespace(f"result {kind}")
-    stored = key in shelf
+    results: CacheNamespace[T] = CacheNamespace(f"result {kind}")
+    stored = key in results
     if not stored and seconds > MAX_UNREQUESTED_SECONDS and st.session_state.get(REQUEST_KEY) != (kind, key):
         st.button(_("Measure {n:,} patched runs: about {seconds:,.0f} s", n=runs, seconds=seconds), key=f"cause_ask_{kind}",
                   on_click=_request, args=((kind, key),))

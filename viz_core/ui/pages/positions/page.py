@@ -62,7 +62,7 @@ MAX_SIMILARITY_POSITIONS = 200  # positions in a similarity matrix
 
 
 @dataclass(frozen=True, slots=True)
-class SinusoidalTable:
+class TableSize:
     """The sizes and the base of the sinusoidal table that the page draws, which may differ from the model's."""
 
     length: int
@@ -79,7 +79,7 @@ def positions_page(context: PageContext) -> None:
 # ---------------------------------------------------------------- controls
 
 
-def _table_controls(context: PageContext) -> SinusoidalTable:
+def _table_controls(context: PageContext) -> TableSize:
     """Draw the sliders of the table and the two buttons that set them, and return its sizes."""
     c = context.config
     length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _format_base(c.position_base)
@@ -94,7 +94,7 @@ def _table_controls(context: PageContext) -> SinusoidalTable:
     st.button(_("As in document 001"), key="pos_001", on_click=set_url_params, kwargs=DOCUMENT_001_PLOT, width="stretch",
               help=_("{called} is one of the five texts under Documents. Its plot has d_model 20, 100 positions and the dimensions "
                      "4 to 7.", called=DOCUMENTS["001"].name))
-    return SinusoidalTable(url_param("pos_length"), url_param("pos_width"), float(base))
+    return TableSize(url_param("pos_length"), url_param("pos_width"), float(base))
 
 
 def _format_base(base: float) -> str:
@@ -191,7 +191,7 @@ def _describe_periods(lengths: Sequence[float]) -> str:
 
 
 @st.fragment
-def _draw_window(t: SinusoidalTable) -> None:
+def _draw_window(t: TableSize) -> None:
     """Draw a few rows and columns with every number. A fragment: moving the window does not redraw the large table."""
     rows, cols = min(WINDOW_SHAPE[0], t.length), min(WINDOW_SHAPE[1], t.d_model)
     with st.container(horizontal=True):
@@ -205,7 +205,7 @@ def _draw_window(t: SinusoidalTable) -> None:
     write_link()
 
 
-def _describe_cell(t: SinusoidalTable, position: int, dim: int) -> str:
+def _describe_cell(t: TableSize, position: int, dim: int) -> str:
     """Return one number of the table with its formula, to twelve digits."""
     x = sinusoidal_term(position, dim, t.d_model, t.base)
     return f"PE({position}, {dim}) = {x.function}({position} / {_format_base(t.base)}^({x.exponent}/{t.d_model})) = {x.value:.12g}"
@@ -260,7 +260,7 @@ def _clock_section(context: PageContext) -> None:
     linked_heatmaps([Call(shift_panel, Call(shift_matrix, k, t.d_model, t.base), k, t.d_model)], "pos_shift")
 
 
-def _shift_formula(t: SinusoidalTable, k: int) -> str:
+def _shift_formula(t: TableSize, k: int) -> str:
     """Return the formula of the rotation of the first chosen pair of dimensions, with its numbers."""
     pair = next((dim // 2 for dim in url_param("pos_dims") if dim // 2 < t.d_model // 2), 0)
     m = shift_matrix(k, t.d_model, t.base)[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2]

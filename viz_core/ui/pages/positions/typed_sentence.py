@@ -13,7 +13,7 @@ from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
 from viz_core.text import AnyTokenizer, bidi_isolated, unknown_words
 from viz_core.ui.components.calls import Call, Expression
-from viz_core.ui.escape import code_spans as safe_words
+from viz_core.ui.escape import code_spans
 from viz_core.ui.shared.elements import clamped_url_param, set_param_from_widget
 from viz_core.ui.shell import PageContext, url_param, widget
 from viz_core.ui.shell.export.run_inputs import RunInputs
@@ -73,10 +73,10 @@ def note_unknown_words(tokenizer: AnyTokenizer, text: str) -> None:
     carried, lost = unknown_words(tokenizer, text)
     if carried:
         st.caption(_("These words are not in the model's vocabulary and are read as slot tokens, which the model can copy: "
-                     "{unknown}.", unknown=safe_words(carried)))
+                     "{unknown}.", unknown=code_spans(carried)))
     if lost:
         st.caption(_(r"These words are not in the model's vocabulary and are read as \<unk>: {unknown}.",
-                     unknown=safe_words(lost)))
+                     unknown=code_spans(lost)))
 
 
 def note_untrained_schemes(context: PageContext) -> None:

@@ -74,7 +74,7 @@ LENGTH_TAKEAWAYS = {
                 "training."),
 }
 ORDER_VERDICTS = {True: lazy("the same vectors, reordered"), False: lazy("order-sensitive")}
-SECONDS = 4.0  # roughly, for three models to read all held-out sentences
+EXTRAPOLATION_SECONDS = 4.0  # roughly, for three models to read all held-out sentences
 
 
 def experiments_section(context: PageContext) -> None:
@@ -355,7 +355,7 @@ def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaG
     with waiting, st.spinner(_("{n_cards} trained models are reading {read} sentences …", n_cards=len(cards), read=N_SENTENCES)):
         models = {position: recorded_model(cards_call[position]).named(position) for position in cards}
         call = Call(extrapolate_lengths, test, models, cards_call["sinusoidal"].method("tokenizers"))
-        recorded = cached(call.named("found"), "longer", test, SECONDS)
+        recorded = cached(call.named("found"), "longer", test, EXTRAPOLATION_SECONDS)
         found = recorded.value()
     st.markdown(_("{n_cards} trained translators, which differ only in their position scheme, read {read} held-out sentences "
                   "of their grammar. In training every sentence started at position 0, and none had more than {trained} tokens.",

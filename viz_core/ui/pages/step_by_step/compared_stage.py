@@ -28,7 +28,7 @@ NOT_SUBTRACTED_NOTES = {
     "ids": lazy("Ids are names, not amounts, so they are not subtracted: the last matrix is 1 where A and B differ."),
     "mask": lazy("A mask says yes or no, so masks are not subtracted: the last matrix is 1 where A and B differ."),
 }
-VIEW_TITLES = {"stage": lazy("This stage"), "parting": lazy("Where do they diverge?")}
+PICTURE_TITLES = {"stage": lazy("This stage"), "parting": lazy("Where do they diverge?")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from viz_core.stages import Stage, tour_stages
 from viz_core.ui.components.calls import Call
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.pages.step_by_step.compared_stage import (
-    VIEW_TITLES,
+    PICTURE_TITLES,
     ComparedStage,
     compared_stage,
     describe_incomparable,
@@ -38,7 +38,7 @@ from viz_core.ui.pages.step_by_step.navigation import (
     stage_path,
     step_controls,
 )
-from viz_core.ui.pages.step_by_step.tour import follow_control, followed_cell, tour_caption, tour_explanation
+from viz_core.ui.pages.step_by_step.tour import follow_control, followed_cell, read_tour_focus, tour_caption
 from viz_core.ui.shared.cell_inspector import inspect_cell
 from viz_core.ui.shared.elements import linked_heatmaps
 from viz_core.ui.shell import (
@@ -108,7 +108,7 @@ def two_runs_line(context: PageContext) -> TwoRuns | None:
         runs = two_runs(context, () if url_param("walk_look") == "parting" else ("a", "b", "difference"))
         if runs is not None:
             with switch:
-                linked_widget(st.segmented_control, "walk_look", _("Picture"), required=True, format_func=VIEW_TITLES.get,
+                linked_widget(st.segmented_control, "walk_look", _("Picture"), required=True, format_func=PICTURE_TITLES.get,
                               label_visibility="collapsed")
     return runs
 
@@ -127,7 +127,7 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
     stage, item = capture.stage(name), context.selected_item(capture)
     compared = compared_stage(runs, name)
     shown = [capture.stage(n) for n in (*stage.inputs, name) if n in capture]
-    focus = tour_explanation(context, capture, item) if url_param("walk_mode") == TOUR else None
+    focus = read_tour_focus(context, capture, item) if url_param("walk_mode") == TOUR else None
     stops: Stops = dict.fromkeys(stage_order(capture, ALL_STAGES, norms_open()))
     title, token = str(stage.meaning), None
     if focus is not None:

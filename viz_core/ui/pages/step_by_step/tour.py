@@ -23,7 +23,7 @@ from viz_core.ui.shared.word_swap import find_swap
 from viz_core.ui.shell import PageContext, set_url_params, url_param, widget, widget_value
 
 
-def tour_explanation(context: PageContext, capture: Capture, item: int) -> TourFocus:
+def read_tour_focus(context: PageContext, capture: Capture, item: int) -> TourFocus:
     """Return the token, layer and heads that the tour follows in a sentence: the chosen token, or an informative one.
 
     If the sentence is an example of the trained weights, and another example differs from it in one word, the tour follows the row

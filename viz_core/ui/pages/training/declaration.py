@@ -17,7 +17,7 @@ TASK_PARAMETERS = {  # name → the largest value that any task allows
 TRAINING_MODELS = (  # a small model, the model of the sidebar, or that of a document
     "small", "model", "000", "001", "002", "003", "004", "004-encoder-only", "004-decoder-only", "004-encoder-decoder",
 )
-TRAINING_SETUPS = ("norm", "mask", "residual", "scale-scores", "scale-embedding", "positions", "lengths", "induction")
+EXPERIMENT_NAMES = ("norm", "mask", "residual", "scale-scores", "scale-embedding", "positions", "lengths", "induction")
 CUSTOM_FACTOR = "own"
 TRAINING_FACTORS: Mapping[str, tuple[str, ...]] = {  # field of a recipe → the values that are compared, as written in a link
     "config.norm": CHOICES["norm"], "config.position": CHOICES["position"], "config.activation": CHOICES["activation"],
@@ -57,7 +57,7 @@ PAGE = PageSpec(
         UrlParam("train_map", ""),  # the layer whose attention is shown; "": the last
         UrlParam("train_number", "loss", ("loss", "accuracy")),
         UrlParam("train_experiment", ""),
-        UrlParam("train_setup", "norm", (*TRAINING_SETUPS, CUSTOM_FACTOR)),
+        UrlParam("train_setup", "norm", (*EXPERIMENT_NAMES, CUSTOM_FACTOR)),
         UrlParam("train_factor", "config.norm", tuple(TRAINING_FACTORS)),
         UrlParam("train_values", (), tuple(dict.fromkeys(itertools.chain(*TRAINING_FACTORS.values()))), is_multiple=True),
         UrlParam("train_seeds", 3, range(1, 6)),

@@ -14,7 +14,7 @@ from viz_core.ui.pages.training.training_calls import models_call
 from viz_core.ui.shell.export.cached_call import CachedCall, cached
 
 T = TypeVar("T")
-SECONDS = 2.0  # roughly, for one evaluation of a few models
+EVALUATION_SECONDS = 2.0  # roughly, for one evaluation of a few models
 
 
 def evaluate_trained_models(
@@ -37,4 +37,4 @@ def evaluate_trained_models(
 
 def _cached_evaluation(job: JobView, kind: str, call: Call[T]) -> CachedCall[T]:
     """Return an evaluation that is made once for all visitors."""
-    return cached(call, f"trained {kind}", job.job_id, SECONDS)
+    return cached(call, f"trained {kind}", job.job_id, EVALUATION_SECONDS)

@@ -17,20 +17,20 @@ POLL_SECONDS = 1.0  # between two polls
 
 def training_page(context: PageContext) -> None:
     """Draw the page below its title."""
-    page_fragment(draw_section, run_every=POLL_SECONDS if _is_polling() else None)(context)
+    page_fragment(draw_section, run_every=POLL_SECONDS if _should_poll() else None)(context)
 
 
 def draw_section(context: PageContext) -> None:
     """Draw the chosen section, in a fragment. When polling has to start or stop, the whole page reruns."""
     section = choose_section(PAGES["training"])
-    is_polling = _is_polling()
+    is_polling = _should_poll()
     SECTIONS[section](context)
     if st.session_state.get(POLLING_KEY, False) != is_polling:
         st.session_state[POLLING_KEY] = is_polling
         st.rerun()
 
 
-def _is_polling() -> bool:
+def _should_poll() -> bool:
     """Return whether the job that the page shows is queued or running."""
     return is_active(SECTION_JOBS[url_param("train_section")]())
 

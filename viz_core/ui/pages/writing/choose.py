@@ -46,30 +46,30 @@ def next_token_section(context: PageContext, prompt: Prompt) -> None:
     with rail:
         strategy = strategy_controls(context)
     with main:
-        trail = generation_trace(context, prompt, strategy)
-    if trail is None:
+        generated = generation_trace(context, prompt, strategy)
+    if generated is None:
         return
-    trace = trail.value()
+    trace = generated.value()
     step, name = shown_step(len(trace.ids)), partial(context.token_name, "target", item=prompt.item)
     text = TextTokens(
         tuple(display_token(name(i)) for i in prompt.start_ids()), tuple(display_token(name(i)) for i in trace.ids), step
     )
-    search = None if trace.search is None else trail.attribute("search")
+    search = None if trace.search is None else generated.attribute("search")
     with main:
         candidate_table(
             text,
-            step_candidates(context, prompt, trail, step, strategy, search),
+            step_candidates(context, prompt, generated, step, strategy, search),
             describe_step(trace, step, strategy, name),
             key="write_choice",
             on_step=go_to_step,
         )
     step_controls(len(trace.ids), glossed_token(name(trace.ids[step])))
     length_controls(prompt)
-    lost_words_text = _describe_lost_words(context, prompt, trail)
+    lost_words_text = _describe_lost_words(context, prompt, generated)
     has_eos = context.tokenizers["target"].eos_id != NO_TOKEN
     caption = " ".join(filter(None, (lost_words_text, describe_end(trace, strategy, context.config.max_len, has_eos))))
     st.caption(caption, help=untranslated_words_help(context) if lost_words_text else None)
-    _draw_attention(context, prompt, trail, step)
+    _draw_attention(context, prompt, generated, step)
     auto_play(len(trace.ids))
 
 
@@ -103,7 +103,7 @@ def length_controls(prompt: Prompt) -> None:
 
 
 def step_candidates(
-    context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace], step: int, strategy: Strategy,
+    context: PageContext, prompt: Prompt, generated: Expression[GenerationTrace], step: int, strategy: Strategy,
     search: Expression[BeamSearch] | None, marks_written: bool = False,
 ) -> Call[CandidateTable]:
     """Return the candidates of one step, in the form that fits the strategy.
@@ -111,12 +111,12 @@ def step_candidates(
     search: the beam search that wrote the text; None if there is none. marks_written: whether a greedy table marks the token that
     the text has, which a visitor may have chosen.
     """
-    run, ids = RunInputs(context), trail.attribute("ids")
-    name, logits = run.token_names("target", prompt.item), trail.attribute("logits")[step]
+    run, ids = RunInputs(context), generated.attribute("ids")
+    name, logits = run.token_names("target", prompt.item), generated.attribute("logits")[step]
     if isinstance(strategy, Beam) and search is not None:
         return Call(beam_table, search.attribute("steps"), step, strategy, ids, name, context.tokenizers["target"].eos_id)
     if isinstance(strategy, Sampling):
-        drawn = Call(sample, logits, strategy, Call[float](float, trail.attribute("random_numbers")[step]))
+        drawn = Call(sample, logits, strategy, Call[float](float, generated.attribute("random_numbers")[step]))
         drawn.named("drawn")
         return Call(sampling_table, drawn, strategy, name, **run.glosses())
     mark: dict[str, Any] = {"token": ids[step]} if marks_written else {}
@@ -157,14 +157,15 @@ def describe_end(trace: GenerationTrace, strategy: Strategy, max_len: int, has_e
     return " ".join(sentences)
 
 
-def _describe_lost_words(context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace]) -> str:
+def _describe_lost_words(context: PageContext, prompt: Prompt, generated: Expression[GenerationTrace]) -> str:
     """Return which words of the source the whole text may leave out; "" for an unfinished text."""
-    if prompt.source is None or not context.config.is_causal or not context.config.n_decoder_layers or not trail.value().has_ended:
+    config = context.config
+    if prompt.source is None or not config.is_causal or not config.n_decoder_layers or not generated.value().has_ended:
         return ""
-    return untranslated_words_note(context, run_of_text(context, prompt, trail).value(), 0)
+    return untranslated_words_note(context, run_of_text(context, prompt, generated).value(), 0)
 
 
-def _draw_attention(context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace], step: int) -> None:
+def _draw_attention(context: PageContext, prompt: Prompt, generated: Expression[GenerationTrace], step: int) -> None:
     """Draw the causal mask up to this step, and where the newest token attends in the chosen layer.
 
     With a causal mask, one run of the whole text serves every step. Without one, rows would also attend to later tokens, so each
@@ -185,6 +186,6 @@ def _draw_attention(context: PageContext, prompt: Prompt, trail: Expression[Gene
         )
     )
     layer = clamped_input(st.number_input, "write_layer", _("Layer (−1: the last)"), layers - 1, minimum=-1, width=200)
-    reading = run_of_text(context, prompt, trail, None if context.config.is_causal else step + 1)
+    reading = run_of_text(context, prompt, generated, None if context.config.is_causal else step + 1)
     layer, length = layers - 1 if layer < 0 else layer, len(prompt.start_ids()) + step
     linked_heatmaps(Call(step_attention_panels, reading, layer, length, **RunInputs(context).glosses()), "write_attended")

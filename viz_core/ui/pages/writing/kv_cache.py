@@ -17,7 +17,7 @@ from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.components.curves import curves
 from viz_core.ui.components.glosses import glossed_token, quoted_glossed_token
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.writing.prompt import SECONDS_PER_TOKEN, Prompt, chosen_strategy, generation_trace, model_id
+from viz_core.ui.pages.writing.prompt import SECONDS_PER_TOKEN, Prompt, chosen_strategy, generation_trace
 from viz_core.ui.pages.writing.step_controls import auto_play, shown_step, step_controls
 from viz_core.ui.shared.elements import clamped_input, linked_heatmaps
 from viz_core.ui.shell import PageContext, linked_widget, main_figure, show_hint, url_param
@@ -35,13 +35,13 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
                 "to come."))
     main = main_figure(horizontal=True)
     with main:
-        trail, run = generation_trace(context, prompt, chosen_strategy()), RunInputs(context)
-        if trail is None:
+        generated, run = generation_trace(context, prompt, chosen_strategy()), RunInputs(context)
+        if generated is None:
             return
-        ids: Expression[list[int]] = trail.method("with_start", prompt.calls(run)[0], -1).named("text")
-        trace, text = trail.value(), tuple(ids.value())
-        kept = _measured_cache(context, prompt, ids)
-    if kept is None:
+        ids: Expression[list[int]] = generated.method("with_start", prompt.calls(run)[0], -1).named("text")
+        trace, text = generated.value(), tuple(ids.value())
+        cache_trace = _measured_cache(context, prompt, ids)
+    if cache_trace is None:
         return
     times = _measured_times(context, prompt, text) if url_param("write_cost") == "time" else None
     first, step, name = (
@@ -53,7 +53,7 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
     number = max(0, min(url_param("write_head"), heads - 1))
     with main:
         tokens = Call(display_tokens, ids, run.token_names("target", prompt.item))
-        rows = kept.attribute("keys"), kept.attribute("values")
+        rows = cache_trace.attribute("keys"), cache_trace.attribute("values")
         linked_heatmaps(Call(key_value_panels, *rows, number, first + step, tokens), "write_rows", fill=True)
         costs = _costs(run, prompt, len(text), times)
         curves(Call(cost_per_step_chart, *costs, first + step), "write_costs", fill=True,
@@ -65,7 +65,7 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
             clamped_input(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
     st.markdown(
         _describe_cost(
-            context, prompt, kept.value(), first + step,
+            context, prompt, cache_trace.value(), first + step,
             *(quoted_glossed_token(name(i)) for i in (text[first + step], trace.ids[step])),
         )
     )
@@ -77,15 +77,15 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
 def _measured_cache(context: PageContext, prompt: Prompt, text: Expression[list[int]]) -> CachedCall[CacheTrace] | None:
     """Return the text run with and without the cache, cached for all visitors; None, after a warning, if no cache is possible."""
     run, ids = RunInputs(context), tuple(text.value())
-    call = Call(trace_cache, run.model, text, prompt.calls(run)[1]).named("kept")
-    key, seconds = (model_id(context), prompt.source, ids), 2 * SECONDS_PER_TOKEN * len(ids)
-    kept = cached(call, "growth", key, seconds, 2 * kv_cache_bytes(context.config, 1, 0, len(ids)))
+    call = Call(trace_cache, run.model, text, prompt.calls(run)[1]).named("cache_trace")
+    key, seconds = (context.model_key(), prompt.source, ids), 2 * SECONDS_PER_TOKEN * len(ids)
+    cache_trace = cached(call, "growth", key, seconds, 2 * kv_cache_bytes(context.config, 1, 0, len(ids)))
     try:
-        kept.value()
+        cache_trace.value()
     except ValueError as error:
         st.warning(escaped(error_message(error)))
         return None
-    return kept
+    return cache_trace
 
 
 def _costs(run: RunInputs, prompt: Prompt, length: int, times: StepTimes | None) -> tuple[Any, ...]:
@@ -96,9 +96,9 @@ def _costs(run: RunInputs, prompt: Prompt, length: int, times: StepTimes | None)
     if times is None:
         flops = Call(flops_per_step, run.config, len(prompt.source or ()), length).named("flops")
         return flops[0], flops[1], _("FLOPs of each step"), "FLOPs"
-    cached_times, anew = (Call[Any]("numpy.array", x.tolist()) for x in (times.cached, times.uncached))
+    cached_times, uncached = (Call[Any]("numpy.array", x.tolist()) for x in (times.cached, times.uncached))
     title = _("Time of each step, median of {n} runs", n=N_PASSES)
-    return cached_times.named("cached"), anew.named("anew"), title, _("milliseconds")
+    return cached_times.named("cached"), uncached.named("uncached"), title, _("milliseconds")
 
 
 def _measured_times(context: PageContext, prompt: Prompt, text: tuple[int, ...]) -> StepTimes:
@@ -107,7 +107,7 @@ def _measured_times(context: PageContext, prompt: Prompt, text: tuple[int, ...])
 
     return cached_result(
         "step times",
-        (model_id(context), prompt.source, text),
+        (context.model_key(), prompt.source, text),
         lambda: measure_step_times(context.model(), text, prompt.source),
         2 * (N_PASSES + 1) * SECONDS_PER_TOKEN * len(text),
     )

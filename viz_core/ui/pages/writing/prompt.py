@@ -1,6 +1,5 @@
 """The prompt of a generated text, the decoding strategy, and the trace of the generation."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,13 +115,6 @@ def chosen_strategy() -> Strategy:
     return Greedy()
 
 
-def model_id(context: PageContext) -> Hashable:
-    """Return the key of the model in the cache."""
-    from viz_core.ui.shell.caching.server_cache import model_key
-
-    return model_key(context.setup.weights, context.config, context.setup.seed, context.setup.device)
-
-
 def max_new_tokens() -> int:
     """Return the largest number of tokens to generate."""
     return min(url_param("write_most"), MAX_NEW_TOKENS)
@@ -138,19 +130,21 @@ def generation_trace(
     most, run = max_new_tokens(), RunInputs(context)
     options: dict[str, Any] = {"eos_id": context.tokenizers["target"].eos_id, "max_new_tokens": most}
     options |= ({} if strategy == Greedy() else {"strategy": strategy}) | ({"forced_ids": given} if given else {})
-    key = model_id(context), prompt.start_ids(), prompt.source, most, strategy, given
+    key = context.model_key(), prompt.start_ids(), prompt.source, most, strategy, given
     nbytes = 4 * most * context.config.output_vocab_size
-    call = Call(trace_generation, run.model, *prompt.calls(run), **options).named("trail")
-    trail = cached(call, "trail", key, SECONDS_PER_TOKEN * most, nbytes)
+    call = Call(trace_generation, run.model, *prompt.calls(run), **options).named("generated")
+    generated = cached(call, "trail", key, SECONDS_PER_TOKEN * most, nbytes)
     try:
-        trail.value()
+        generated.value()
     except ValueError as error:
         st.warning(escaped(error_message(error)))
         return None
-    return trail
+    return generated
 
 
-def run_of_text(context: PageContext, prompt: Prompt, trail: Expression[GenerationTrace], stop: int | None = None) -> Call[Capture]:
+def run_of_text(
+    context: PageContext, prompt: Prompt, generated: Expression[GenerationTrace], stop: int | None = None
+) -> Call[Capture]:
     """Return the run that reads the prompt and the generated ids as one target. stop: the end of a slice of the generated ids."""
     from viz_core.generate import decoder_batch
     from viz_core.run import trace
@@ -158,7 +152,7 @@ def run_of_text(context: PageContext, prompt: Prompt, trail: Expression[Generati
 
     setup, run = context.setup, RunInputs(context)
     start, source = prompt.calls(run)
-    ids = trail.method("with_start", start, *(() if stop is None else (stop,)))
+    ids = generated.method("with_start", start, *(() if stop is None else (stop,)))
     words = {side: run.token_names(side, prompt.item) for side in context.config.sides}
     copied = run.batch.attribute("copied_words")[prompt.item : prompt.item + 1]
     text = Call(decoder_batch, ids, source, token_names=words, copied_words=copied).named("text")

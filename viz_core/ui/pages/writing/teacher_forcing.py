@@ -19,7 +19,7 @@ from viz_core.text import display_tokens
 from viz_core.ui.components.calls import Call, Expression, Group, ScreenOnly
 from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.escape import escaped, token_code_span
-from viz_core.ui.pages.writing.prompt import SECONDS_PER_TOKEN, Prompt, model_id
+from viz_core.ui.pages.writing.prompt import SECONDS_PER_TOKEN, Prompt
 from viz_core.ui.shared.elements import chart, clamped_input, data_table, is_dark, number_column, sentence_picker, table
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint
 from viz_core.ui.shell.export.cached_call import CachedCall, cached
@@ -94,7 +94,7 @@ def _compare_losses(
     start, source = prompt.calls(run)
     options = {"eos_id": context.tokenizers["target"].eos_id} | ({} if error_token < 0 else {"error_at": error_token - 1})
     call = Call(compare_with_forced_error, run.model, start, true_ids, source, **options)
-    key = model_id(context), prompt.start_ids(), prompt.source, labels, error_token
+    key = context.model_key(), prompt.start_ids(), prompt.source, labels, error_token
     nbytes = 8 * len(labels) * context.config.output_vocab_size
     compared = cached(call.named("found"), "forcing", key, 3 * SECONDS_PER_TOKEN * len(labels), nbytes)
     try:

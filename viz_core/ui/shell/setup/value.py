@@ -232,8 +232,8 @@ def _with_base(setup: Setup, checkpoint: str, preset: str, config: TransformerCo
     return _with_texts_from(setup, new)
 
 
-def _with_texts_from(setup: Setup, target_setup: Setup) -> Setup:
-    """Return `target_setup`, of another model, with the texts of `setup` on the sides on which that model reads them.
+def _with_texts_from(setup: Setup, new_setup: Setup) -> Setup:
+    """Return `new_setup`, of another model, with the texts of `setup` on the sides on which that model reads them.
 
     Text that the visitor chose is kept, and the old model's example is replaced by the new model's. Weights that translate write
     the target, unless the visitor chose it.
@@ -241,12 +241,12 @@ def _with_texts_from(setup: Setup, target_setup: Setup) -> Setup:
     sentence, translation = _sentence_and_translation(setup, (setup.source, setup.target))
     own_sentence, own_translation = _user_chose(setup)
     if not (own_sentence or own_translation):
-        sentence = _sentence_and_translation(target_setup, target_setup.default_texts)[0]
-    if not own_translation and not (setup.writer == "taken" and own_sentence and target_setup.reads_translation):
-        translation = _sentence_and_translation(target_setup, target_setup.default_texts)[1]
-    writer: Writer = "typed" if own_translation else "model" if target_setup.translates else setup.writer
-    source, target = _sentence_and_translation(target_setup, (sentence, translation))
-    return replace(target_setup, source=source, target=target, writer=writer)
+        sentence = _sentence_and_translation(new_setup, new_setup.default_texts)[0]
+    if not own_translation and not (setup.writer == "taken" and own_sentence and new_setup.reads_translation):
+        translation = _sentence_and_translation(new_setup, new_setup.default_texts)[1]
+    writer: Writer = "typed" if own_translation else "model" if new_setup.translates else setup.writer
+    source, target = _sentence_and_translation(new_setup, (sentence, translation))
+    return replace(new_setup, source=source, target=target, writer=writer)
 
 
 def _sentence_and_translation(setup: Setup, texts: tuple[str, str]) -> tuple[str, str]:
