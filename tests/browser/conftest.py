@@ -209,10 +209,11 @@ def new_page(browser: Browser, open_tab: Callable[[], Page]) -> Iterator[Callabl
     """`new_page(width=1280, height=900, theme="light", apart=False, touch=False)` → a page without history, storage or cookies.
 
     `apart`: in a browser context of its own, which shares nothing with pages that are open at the same time; `touch`: such
-    a one on a touch screen. A test
-    fails where one of its pages has `page.problems`, unless it set `page.expect_problems = True`.
+    a one on a touch screen. A test fails where one of its pages has `page.problems` or a server has logged a traceback,
+    unless it set `page.expect_problems = True`.
     """
     pages: list[Page] = []
+    read = {log: log.stat().st_size for log in LOGS}
 
     def new_page(
         width: int = 1280, height: int = 900, theme: str = "light", apart: bool = False, touch: bool = False
@@ -225,6 +226,9 @@ def new_page(browser: Browser, open_tab: Callable[[], Page]) -> Iterator[Callabl
 
     yield new_page
     problems = [problem for page in pages if not page.expect_problems for problem in page.problems]
+    if not any(page.expect_problems for page in pages):
+        logged = [log.read_bytes()[read.get(log, 0) :].decode() for log in LOGS]
+        problems += [text for text in logged if "Traceback (most recent call last)" in text]
     for page in pages:
         if page.url.startswith("http"):
             page.evaluate("localStorage.clear()")

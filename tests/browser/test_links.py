@@ -289,6 +289,28 @@ def test_a_link_to_a_picked_cell_scrolls_to_it_once(two_servers: tuple[str, str]
     assert page.locator(main).evaluate(SCROLLED) == 0
 
 
+# As on a slow machine: the picture is there before the script of the page frame, and hidden until something beside it is loaded.
+HIDDEN_AT_FIRST = """
+document.addEventListener('DOMContentLoaded', () => {
+  const style = document.createElement('style');
+  style.textContent = '.st-key-pos_shift { display: none }';
+  document.head.append(style);
+  document.addEventListener('lab-frame', () => setTimeout(() => style.remove(), 1000), { once: true });
+})"""
+
+
+def test_a_link_to_a_picked_cell_waits_for_a_slow_picture_and_script(two_servers: tuple[str, str], new_page: Open) -> None:
+    page = new_page(apart=True)  # nothing is in the browser's cache
+    page.add_init_script(HIDDEN_AT_FIRST)
+    held = []
+    page.route("**/frame-*.js", lambda route: held.append(route))
+    page.goto(f"{two_servers[0]}/positions?preset=000&pos_section=clock&cells=pos_shift.0.7.7")
+    page.locator(".st-key-pos_shift canvas").first.wait_for(state="attached", timeout=60_000)
+    held[0].continue_()
+    drawn = canvas(page, "M₃, its first 10 of 20 dimensions")
+    until(page, lambda: in_sight(page, drawn, 7, 7))
+
+
 def test_a_page_whose_picked_cell_is_in_sight_stays_at_its_top(two_servers: tuple[str, str], new_page: Open) -> None:
     page = open_page(new_page(), f"{two_servers[0]}/positions?preset=000&pos_section=matrix&cells=pos_table.0.3.4")
     canvas(page, "The whole table: 100 positions × 20 dimensions")

@@ -102,7 +102,14 @@ class View {
     }
     if (echo >= this.number) [this.number, this.pick] = [echo, pick];
     this.layout();
-    if (first && reveal) document.dispatchEvent(new CustomEvent("lab-picked", { detail: () => this.reveal() }));
+    if (first && reveal) this.reportPick();
+  }
+
+  /* Tell the page frame how to show the picked cell: now, or when its script has been loaded. */
+  reportPick() {
+    const detail = () => this.reveal();
+    const report = () => document.dispatchEvent(new CustomEvent("lab-picked", { detail, cancelable: true }));
+    if (report()) document.addEventListener("lab-frame", report, { once: true });
   }
 
   updateLookup(panels, lookup) {

@@ -208,7 +208,7 @@ def _show_reordering(context: PageContext, words: "Call[SentenceTokens]", order:
     st.success(as_markdown(describe_order(result.rows)))
     frame_call = _without_refusals(Call("viz_core.tables.reordering", found))
     frame = frame_call.value()
-    verdicts = {name: [ORDER_VERDICTS[same] for same in frame[name]] for name in ("equivariant", "causal_equivariant")}
+    verdicts = {name: [str(ORDER_VERDICTS[same]) for same in frame[name]] for name in ("equivariant", "causal_equivariant")}
     data_table(
         frame_call,
         "pos_differences",

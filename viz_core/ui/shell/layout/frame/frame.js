@@ -56,6 +56,7 @@ class Frame {
       this.scrollToCell();
     });
     this.onPicked = (event) => {
+      event.preventDefault(); // received
       this.cellRect = this.hasInput ? null : event.detail;
       this.scrollToCell();
     };
@@ -71,6 +72,7 @@ class Frame {
     document.addEventListener("pointermove", this.onPointerMove);
     window.addEventListener("resize", this.onWindowResize);
     document.addEventListener("lab-picked", this.onPicked);
+    document.dispatchEvent(new CustomEvent("lab-frame")); // a picture may have been drawn before this script was loaded
     for (const type of INPUT_EVENTS)
       document.addEventListener(type, this.stopScrolling, { capture: true, passive: true });
     this.block = document.querySelector(":--main-block");
@@ -110,12 +112,13 @@ class Frame {
   }
 
   /* After a link with a picked cell is opened, scroll to that cell once, when the page has stopped changing its
-   * size. */
+   * size. A picture that is hidden, for instance until a formula beside it has loaded, has no size yet. */
   scrollToCell() {
     clearTimeout(this.scrollTimer);
     if (this.cellRect)
       this.scrollTimer = setTimeout(() => {
         const cell = this.cellRect?.();
+        if (cell && !(cell.height > 0)) return;
         this.stopScrolling();
         if (cell && !this.on && (cell.top < HEADER_HEIGHT || cell.bottom > innerHeight))
           document.querySelector(":--main")?.scrollBy({ top: cell.top - innerHeight / 2 });
