@@ -28,6 +28,7 @@ from tests.browser.helpers import (
     slider,
     until,
 )
+from viz_core.ui.page_list import PAGES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -337,6 +338,7 @@ def turn(page: Page, name: str, forward: bool = False) -> None:
     at_page(page, name)
     idle(page)
     assert urlsplit(page.url).path == f"/{'' if name == 'home' else name}"
+    assert page.title() == ("Attention Lab" if name == "home" else f"{PAGES[name].title} · Attention Lab")
 
 
 @pytest.mark.parametrize("says", [{"source": "mine"}, {}], ids=["own text", "empty link"])

@@ -49,12 +49,20 @@ def test_keys_go_on_and_move_the_sliders(serve: Callable[..., str], turn_to: Cal
     assert "mask_section=built" in page.url
     press(page, "]")
     assert "n_heads=3" in page.url and presented(page)
+    press(page, "Shift+N")
+    assert "n_heads=2" in page.url
+    press(page, "N")  # without Shift, as Caps Lock types it
+    assert "n_heads=3" in page.url
+    press(page, "Alt+[")  # as it is typed where the key has another letter
+    assert "n_heads=2" in page.url
     before = int(re.search(r"d_model=(\d+)", page.url)[1])
     press(page, "-")
-    assert int(re.search(r"d_model=(\d+)", page.url)[1]) < before
+    assert (smaller := int(re.search(r"d_model=(\d+)", page.url)[1])) < before
+    press(page, "d")
+    assert int(re.search(r"d_model=(\d+)", page.url)[1]) > smaller
     page.keyboard.press("b")
     assert page.evaluate("getComputedStyle(document.body, '::after').backgroundColor") == "rgb(0, 0, 0)"
-    page.keyboard.press("b")
+    page.keyboard.press("B")
     assert page.evaluate("getComputedStyle(document.body, '::after').content") == "none"
 
 

@@ -34,7 +34,6 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     defer_interruptions()
     call_before_callbacks(use_visitor_language)
     use_visitor_language()
-    st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
     pages = {
         s.name: st.Page(
             (page_functions or {}).get(s.name, s.path), title=str(s.title), icon=s.icon, default=s is specs[0],
@@ -46,6 +45,8 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     for s in specs:
         groups.setdefault(str(s.group), []).append(pages[s.name])
     chosen = st.navigation(groups, position="top")
+    title = "Attention Lab" if chosen is pages[specs[0].name] else f"{chosen.title} · Attention Lab"
+    st.set_page_config(page_title=title, page_icon=_icon(), layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
     if HAS_RESTARTED not in st.session_state:
         _restart_script()
     preload_catalogue()

@@ -51,7 +51,7 @@ def construction_section(context: PageContext, capture: Capture, focus: MaskFocu
 
 def _table_row(mask: MaskUse) -> list[str]:
     """Return a row of the table: the mask, the attention that uses it, both shapes, and the axes it is repeated along."""
-    name = mask.name + (_(", transposed to mask queries") if mask.is_transposed else "")
+    name = mask.name + (_(", transposed, so that it masks queries") if mask.is_transposed else "")
     repeated = ", ".join(f"{n} {AXIS_LABELS[a]}" for a, n in mask.broadcast_axes.items()) or "–"
     own, full = (" × ".join(map(str, shape)).replace(" ", "\N{NO-BREAK SPACE}") for shape in (mask.shape, mask.scores_shape))
     return [name, str(KIND_TITLES[mask.kind]), own, full, repeated]

@@ -108,7 +108,7 @@ def _row_controls(context: PageContext, capture: Capture) -> tuple[Side, int, Em
         side = linked_widget(st.segmented_control, "pos_side", _("Side"), options=c.sides, required=True,
                              label_visibility="collapsed", format_func=SIDE_NAMES.get)
     item = sentence_picker(context, capture)
-    as_is = _("× √d_model as in the model (yes)") if c.scale_embedding else _("× √d_model as in the model (no)")
+    as_is = _("As in this model: × √d_model") if c.scale_embedding else _("As in this model: not scaled")
     scale = linked_widget(st.segmented_control, "pos_scale", _("Embedding × √d_model"), required=True,
                           label_visibility="collapsed",
                           format_func={"model": as_is, "with": _("× √d_model"), "without": _("Not scaled")}.get)

@@ -185,7 +185,7 @@ def _draw_attention(context: PageContext, prompt: Prompt, generated: Expression[
             "matrices show where the token from which this step predicts attends, one row for each head."
         )
     )
-    layer = clamped_input(st.number_input, "write_layer", _("Layer (−1: the last)"), layers - 1, minimum=-1, width=200)
+    layer = clamped_input(st.number_input, "write_layer", _("Layer (−1 for the last)"), layers - 1, minimum=-1, width=200)
     reading = run_of_text(context, prompt, generated, None if context.config.is_causal else step + 1)
     layer, length = layers - 1 if layer < 0 else layer, len(prompt.start_ids()) + step
     linked_heatmaps(Call(step_attention_panels, reading, layer, length, **RunInputs(context).glosses()), "write_attended")

@@ -62,7 +62,7 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
     with st.container(horizontal=True, key="write_rows_of"):
         linked_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=COST_TITLES.get)
         if heads > 1:
-            clamped_input(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
+            clamped_input(st.number_input, "write_head", _("Head (numbered across all layers)"), heads - 1)
     st.markdown(
         _describe_cost(
             context, prompt, cache_trace.value(), first + step,

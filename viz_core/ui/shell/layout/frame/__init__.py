@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent
 LAST_MODE_CHANGE = "lab_last_mode_change"  # number of the browser's last change of presenter's mode that this session received
 SHEETS = ("frame.css", "contrast.css", "../../export/save_menus/save_menus.css")
 STYLE = fill_selectors("\n".join((FOLDER / name).read_text("utf-8") for name in SHEETS))
-KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
+KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: N or [ and ], D or - and +
 
 BUTTONS = (
     ("previous", "‹", lazy("Previous (←)")), ("next", "›", lazy("Next (→)")), ("leave", "✕", lazy("Leave presenter's mode (Esc)")),

@@ -18,14 +18,17 @@ const KEY_ACTIONS = {
   PageDown: "next",
   ArrowLeft: "previous",
   PageUp: "previous",
-  h: "head",
-  H: "head_back",
   "[": "first_less",
   "]": "first_more",
   "-": "second_less",
   "=": "second_more",
   "+": "second_more",
+  ".": "black",
+  Escape: "leave",
 };
+// Letters: every keyboard has them in the same place as their label, also where [ and ] need another key held down.
+const LETTER_ACTIONS = { b: "black", h: "head", n: "first_more", d: "second_more" };
+const SHIFT_ACTIONS = { h: "head_back", n: "first_less", d: "second_less" };
 const frames = new WeakMap(); // the element of this component → its Frame
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -161,9 +164,11 @@ class Frame {
   onKey(event) {
     const { key, target } = event;
     const isTyping = target.matches?.(TEXT_FIELDS);
-    if (event.ctrlKey || event.altKey || event.metaKey || isTyping) return;
-    if (!this.on) return void ((key === "f" || key === "F") && !event.shiftKey && this.press("present"));
-    const name = key === "Escape" ? "leave" : key === "b" || key === "." ? "black" : KEY_ACTIONS[key];
+    const isBracket = key === "[" || key === "]"; // typed with Alt or AltGr on many keyboards
+    if (isTyping || event.metaKey || ((event.ctrlKey || event.altKey) && !isBracket)) return;
+    const letter = key.toLowerCase(); // Caps Lock changes the case, and only Shift the meaning
+    if (!this.on) return void (letter === "f" && !event.shiftKey && this.press("present"));
+    const name = KEY_ACTIONS[key] ?? (event.shiftKey ? SHIFT_ACTIONS : LETTER_ACTIONS)[letter];
     // pictures handle these keys themselves
     const inFigure = target.getRootNode() instanceof ShadowRoot || target.closest?.(".st-key-lab_picture");
     if (!name || (inFigure && (key.startsWith("Arrow") || (key === "Escape" && this.hasPickedCell(event))))) return;
