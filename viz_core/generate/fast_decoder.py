@@ -5,22 +5,46 @@ It is for texts of which only the words matter. What is shown of a run, its logi
 logits of the two agree up to rounding, so where the two most probable tokens are nearly tied, the forward pass decides.
 """
 
-from typing import Self
+from collections.abc import Mapping
+from typing import NamedTuple, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from viz_core.config import Side, TransformerConfig
 from viz_core.generate.kv_cache import can_cache
-from viz_core.model.attention import Attention, KeysValues
+from viz_core.model.attention import KeysValues
 from viz_core.model.inputs import check_ids, check_length
-from viz_core.model.layers import Layer, torch_norm
+from viz_core.model.layers import activation_function, torch_norm
 from viz_core.model.masks import causal_mask
 from viz_core.model.positions import RotaryAngles, apply_rotary
-from viz_core.model.transformer import Transformer
+from viz_core.model.transformer import Stack, Transformer
 
 NEAR_TIE = 1e-4  # logits that differ by less, absolutely or relatively, may change places by rounding
+LinearParameters = tuple[Tensor, Tensor | None]  # weight [out, in] and bias [out]
+NormParameters = Mapping[str, Tensor]  # [D] each, by local name
+
+
+class AttentionParameters(NamedTuple):
+    """The parameters of an attention module."""
+
+    q: LinearParameters
+    k: LinearParameters
+    v: LinearParameters
+    out: LinearParameters
+
+
+class LayerParameters(NamedTuple):
+    """The parameters of a layer, read once for all steps: looking one up in its module takes half as long as a product with it."""
+
+    self_attn: AttentionParameters
+    cross_attn: AttentionParameters | None
+    ffn_in: LinearParameters
+    ffn_out: LinearParameters
+    norm_self_attn: NormParameters
+    norm_cross_attn: NormParameters
+    norm_ffn: NormParameters
 
 
 def can_decode_fast(config: TransformerConfig, start: Tensor, source: Tensor | None) -> bool:
@@ -44,8 +68,7 @@ class FastDecoder:
 
     def __init__(self, model: Transformer, batch: int, source: Tensor | None, max_length: int) -> None:
         self.model, self.stack, c = model, model.stack("target"), model.config
-        self.layers: list[Layer] = list(self.stack.layers)  # type: ignore[arg-type]  # ModuleList is not generic
-        at = self.stack.tok_embedding.weight
+        self.layers, at = _layer_parameters(self.stack), self.stack.tok_embedding.weight
         self.ids = torch.empty(batch, 0, dtype=torch.int64, device=at.device)  # [B, t]
         self.kept = [  # of each layer's self-attention: [B, H, N, K] and [B, H, N, V]
             KeysValues(*(at.new_empty(batch, c.n_heads, max_length, width) for width in (c.d_k, c.d_v))) for _ in self.layers
@@ -56,7 +79,9 @@ class FastDecoder:
             check_length(c, source.shape[1])
             self.cross_bias = _padding_bias(c, "source", source)  # [B, 1, 1, S]
             memory = _encode(model, source, self.cross_bias)  # [B, S, D]
-            self.cross = [_keys_values(layer.cross_attn, memory) for layer in self.layers]  # [B, H, S, K] and [B, H, S, V] each
+            self.cross = [  # [B, H, S, K] and [B, H, S, V] each
+                _keys_values(c, layer.cross_attn, memory) for layer in self.layers if layer.cross_attn is not None
+            ]
 
     def step(self, ids: Tensor) -> tuple[Tensor, Self]:
         """Append ids [B, n]; return the logits [B, W] of the next token, and the decoder itself.
@@ -70,23 +95,22 @@ class FastDecoder:
         x = self._hidden_states(ids, start_pos)[:, -1]  # [B, D]
         assert self.model.head is not None  # every decoder has one
         logits: Tensor = self.model.head(x)  # [B, W]
-        best = logits.topk(min(2, logits.shape[1])).values  # [B, 2]
-        margin = NEAR_TIE * best[:, 0].abs().clamp(min=1)  # [B]
-        if not bool((best[:, 0] - best[:, -1] >= margin).all()):  # also for NaN
+        best: list[list[float]] = logits.topk(min(2, logits.shape[1])).values.tolist()  # [B][2]
+        if not all(row[0] - row[-1] >= NEAR_TIE * max(1.0, abs(row[0])) for row in best):  # also for NaN
             logits = self._forward_logits()
         return logits, self
 
     def _hidden_states(self, ids: Tensor, start_pos: int) -> Tensor:
         """Return the decoder's output for the new ids [B, n], [B, n, D], and store their keys and values."""
-        end = start_pos + ids.shape[1]
+        c, end = self.model.config, start_pos + ids.shape[1]
         x = self.stack.embed(ids, start_pos=start_pos)  # [B, n, D]
         bias = self._self_bias(start_pos)  # [B, H, n, t]
         rotary = self.stack.rotary_angles(end, start_pos)  # [n, K/2] each
         for i, layer in enumerate(self.layers):
             past = KeysValues(*(each[:, :, :end] for each in self.kept[i]))  # [B, H, t, K] and [B, H, t, V], views
             cross = self.cross[i] if self.cross else None
-            x = _apply_layer(layer, x, bias, rotary, past, cross, self.cross_bias)  # [B, n, D]
-        return _norm(self.model.config, self.stack.final_norm, x) if self.model.config.has_final_norm else x
+            x = _apply_layer(c, layer, x, bias, rotary, past, cross, self.cross_bias)  # [B, n, D]
+        return self.stack.final_norm(x) if c.has_final_norm else x
 
     def _self_bias(self, start_pos: int) -> Tensor | None:
         """Return what is added to the scores of the tokens from `start_pos` on, [B, H, n, t]; None if nothing is."""
@@ -114,69 +138,89 @@ def _encode(model: Transformer, source: Tensor, bias: Tensor | None) -> Tensor:
     if scheme is not None:
         bias = scheme if bias is None else scheme + bias  # [B, H, S, S]
     x, rotary = stack.embed(source), stack.rotary_angles(length)  # [B, S, D], [S, K/2] each
-    for layer in stack.layers:
-        x = _apply_layer(layer, x, bias, rotary)  # type: ignore[arg-type]  # ModuleList is not generic
-    return _norm(model.config, stack.final_norm, x) if model.config.has_final_norm else x
+    for layer in _layer_parameters(stack):
+        x = _apply_layer(model.config, layer, x, bias, rotary)  # [B, S, D]
+    return stack.final_norm(x) if model.config.has_final_norm else x
+
+
+def _layer_parameters(stack: Stack) -> list[LayerParameters]:
+    """Return the parameters of every layer of a stack."""
+    parameters = dict(stack.layers.named_parameters())
+
+    def linear(name: str) -> LinearParameters:
+        return parameters[f"{name}.weight"], parameters.get(f"{name}.bias")
+
+    def attention(name: str) -> AttentionParameters:
+        return AttentionParameters(*(linear(f"{name}.{local}") for local in ("w_q", "w_k", "w_v", "w_o")))
+
+    def norm(name: str) -> NormParameters:
+        return {local: parameters[f"{name}.{local}"] for local in c.normalization.parameters if f"{name}.{local}" in parameters}
+
+    c = stack.config
+    return [
+        LayerParameters(
+            attention(f"{i}.self_attn"), attention(f"{i}.cross_attn") if f"{i}.cross_attn.w_q.weight" in parameters else None,
+            linear(f"{i}.ffn.w_in"), linear(f"{i}.ffn.w_out"),
+            norm(f"{i}.norm_self_attn"), norm(f"{i}.norm_cross_attn"), norm(f"{i}.norm_ffn"),
+        )
+        for i in range(len(stack.layers))
+    ]
 
 
 def _apply_layer(
-    layer: Layer, x: Tensor, bias: Tensor | None, rotary: RotaryAngles | None, past: KeysValues | None = None,
-    cross: KeysValues | None = None, cross_bias: Tensor | None = None,
+    c: TransformerConfig, layer: LayerParameters, x: Tensor, bias: Tensor | None, rotary: RotaryAngles | None,
+    past: KeysValues | None = None, cross: KeysValues | None = None, cross_bias: Tensor | None = None,
 ) -> Tensor:
     """Map x [B, n, D] -> [B, n, D] as `Layer.forward` does. bias, cross_bias: added to the scores.
 
     past: the keys and values of all tokens, of which the last n are to be written. cross: those of the source.
     """
-    c = layer.config
-    y = _norm(c, layer.norm_self_attn, x) if c.norm == "pre" else x  # [B, n, D]
-    y = _self_attention(layer.self_attn, y, bias, rotary, past)  # [B, n, D]
+    pre_norm, post_norm = c.norm == "pre", c.norm == "post"
+    y = _norm(c, layer.norm_self_attn, x) if pre_norm else x  # [B, n, D]
+    y = _self_attention(c, layer.self_attn, y, bias, rotary, past)  # [B, n, D]
     x = x + y if c.residual else y
-    x = _norm(c, layer.norm_self_attn, x) if c.norm == "post" else x
-    if cross is not None:
-        y = _norm(c, layer.norm_cross_attn, x) if c.norm == "pre" else x  # [B, n, D]
-        y = _attend(layer.cross_attn, _project(layer.cross_attn, layer.cross_attn.w_q, y), cross, cross_bias)  # [B, n, D]
+    x = _norm(c, layer.norm_self_attn, x) if post_norm else x
+    if layer.cross_attn is not None and cross is not None:
+        y = _norm(c, layer.norm_cross_attn, x) if pre_norm else x  # [B, n, D]
+        y = _attend(c, layer.cross_attn, _project(c, layer.cross_attn.q, y), cross, cross_bias)  # [B, n, D]
         x = x + y if c.residual else y
-        x = _norm(c, layer.norm_cross_attn, x) if c.norm == "post" else x
-    y = _norm(c, layer.norm_ffn, x) if c.norm == "pre" else x  # [B, n, D]
-    y = _linear(layer.ffn.w_out, layer.ffn.activation(_linear(layer.ffn.w_in, y)))  # [B, n, D]
+        x = _norm(c, layer.norm_cross_attn, x) if post_norm else x
+    y = _norm(c, layer.norm_ffn, x) if pre_norm else x  # [B, n, D]
+    y = F.linear(activation_function(c.activation)(F.linear(y, *layer.ffn_in)), *layer.ffn_out)  # [B, n, D]
     x = x + y if c.residual else y
-    return _norm(c, layer.norm_ffn, x) if c.norm == "post" else x
+    return _norm(c, layer.norm_ffn, x) if post_norm else x
 
 
 def _self_attention(
-    attention: Attention, x: Tensor, bias: Tensor | None, rotary: RotaryAngles | None, past: KeysValues | None
+    c: TransformerConfig, attention: AttentionParameters, x: Tensor, bias: Tensor | None, rotary: RotaryAngles | None,
+    past: KeysValues | None,
 ) -> Tensor:
     """Attend from x [B, n, D] to itself and to the past tokens -> [B, n, D]. past: see `_apply_layer`."""
-    q, (k, v) = _project(attention, attention.w_q, x), _keys_values(attention, x)  # [B, H, n, K] and [B, H, n, V]
+    q, (k, v) = _project(c, attention.q, x), _keys_values(c, attention, x)  # [B, H, n, K] and [B, H, n, V]
     if rotary is not None:
         q, k = apply_rotary(q, rotary), apply_rotary(k, rotary)
     if past is None:
-        return _attend(attention, q, KeysValues(k, v), bias)
+        return _attend(c, attention, q, KeysValues(k, v), bias)
     past.k[:, :, -x.shape[1] :], past.v[:, :, -x.shape[1] :] = k, v
-    return _attend(attention, q, past, bias)
+    return _attend(c, attention, q, past, bias)
 
 
-def _attend(attention: Attention, q: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+def _attend(c: TransformerConfig, attention: AttentionParameters, q: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
     """Return the output [B, n, D] for queries [B, H, n, K] and what is added to their scores [B, H, n, S]."""
-    scale = None if attention.config.scale_scores else 1.0
+    scale = None if c.scale_scores else 1.0
     z = F.scaled_dot_product_attention(q, memory.k, memory.v, bias, scale=scale)  # [B, H, n, V]
-    return _linear(attention.w_o, z.transpose(1, 2).flatten(2))
+    return F.linear(z.transpose(1, 2).flatten(2), *attention.out)
 
 
-def _keys_values(attention: Attention, x: Tensor) -> KeysValues:
-    return KeysValues(_project(attention, attention.w_k, x), _project(attention, attention.w_v, x))  # [B, H, S, K] and [B, H, S, V]
+def _keys_values(c: TransformerConfig, attention: AttentionParameters, x: Tensor) -> KeysValues:
+    return KeysValues(_project(c, attention.k, x), _project(c, attention.v, x))  # [B, H, S, K] and [B, H, S, V]
 
 
-def _project(attention: Attention, linear: nn.Linear, x: Tensor) -> Tensor:
-    return _linear(linear, x).view(*x.shape[:2], attention.config.n_heads, -1).transpose(1, 2)  # [B, H, n, K]
+def _project(c: TransformerConfig, parameters: LinearParameters, x: Tensor) -> Tensor:
+    return F.linear(x, *parameters).view(*x.shape[:2], c.n_heads, -1).transpose(1, 2)  # [B, H, n, K]
 
 
-def _linear(linear: nn.Linear, x: Tensor) -> Tensor:
-    return F.linear(x, linear.weight, linear.bias)
-
-
-def _norm(c: TransformerConfig, module: nn.Module, x: Tensor) -> Tensor:
-    parameters = {name: getattr(module, name) for name in c.normalization.parameters}  # [D] each
+def _norm(c: TransformerConfig, parameters: NormParameters, x: Tensor) -> Tensor:
     return torch_norm(c.normalization, x, parameters, c.norm_eps)
 
 
