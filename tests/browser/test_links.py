@@ -211,6 +211,7 @@ def test_the_walks_switches_and_the_closer_look(open_at: Open, same_elsewhere: S
     linked(page, "walk_norms=on")
     keyed(page, "walk_jump").locator("label").click()
     linked(page, "walk_jump=on")
+    scroll_to(page, "parity_line")
     page.locator(".st-key-proof_more summary").click()
     linked(page, "open=proof_more")
     says = {"stage": "encoder.layers.0.norm_ffn.out", "walk_norms": "on", "walk_jump": "on", "open": "proof_more"}

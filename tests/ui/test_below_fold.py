@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import components, sound, start, tiny
+from tests.ui.helpers import components, go, said, sound, start, tiny, words
+from viz_core.experiments import parity
 from viz_core.ui.shell.layout import visibility
 from viz_core.ui.shell.session.state import ALL_PARTS
 
@@ -47,6 +48,23 @@ def test_what_a_link_names_is_drawn_at_once(params: dict[str, str], drawn: set[s
 def test_an_open_section_of_a_link_is_drawn_at_once() -> None:
     at = unscrolled(open="home_choices")
     assert any("Why" in each.proto.body for each in at.get("html"))
+
+
+def test_nothing_is_compared_with_torch_before_a_visitor_scrolls(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[object] = []
+    check = parity.check_parity
+    monkeypatch.setattr(parity, "check_parity", lambda *run: compared.append(run) or check(*run))
+    at = sound(go(unscrolled(), "step_by_step"))
+    assert not compared and reported(at) == {"parity_line": False}
+    at.session_state["lab_part_parity_line_visibility"] = {"near": True}
+    assert "Checked on this machine" in words(sound(at.run())) + said(at) and compared
+
+
+def test_the_totals_of_shapes_are_not_written_before_a_visitor_scrolls() -> None:
+    at = sound(go(unscrolled(), "shapes"))
+    assert "shapes_table" in keys(at) and "FLOPs" not in words(at)
+    at.session_state["lab_part_change_and_totals_visibility"] = {"near": True}
+    assert "FLOPs" in words(sound(at.run()))
 
 
 def reported(at: AppTest) -> dict[str, Any]:

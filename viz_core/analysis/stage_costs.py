@@ -40,7 +40,9 @@ class StageCost:
 
     stage: Stage
     part: ModelPart
+    parameters: int  # a tied matrix counts only at the stage that uses it first
     flops: int
+    nbytes: int
     statistics: ArraySummary | None = None
 
     @property
@@ -54,15 +56,6 @@ class StageCost:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.stage.shape or ()
-
-    @property
-    def nbytes(self) -> int:
-        return self.stage.nbytes
-
-    @property
-    def parameters(self) -> int:
-        """The number of parameters of this stage; a tied matrix is counted only at the stage that uses it first."""
-        return sum(p.numel for p in self.parameter_specs)
 
     @property
     def symbolic_shape(self) -> tuple[str, ...]:
@@ -90,7 +83,7 @@ def stage_costs(config: TransformerConfig, batch: int, source_len: int = 0, targ
     """Return the cost of every stage of a run of `batch` sentences, padded to these lengths, in execution order."""
     table = stages_with_shapes(config, batch, source_len, target_len)
     cost = flops_by_stage(table)
-    return tuple(StageCost(s, model_part(s), cost[s.name]) for s in table)
+    return tuple(StageCost(s, model_part(s), sum(p.numel for p in s.parameters), cost[s.name], s.nbytes) for s in table)
 
 
 def model_part(stage: Stage) -> ModelPart:

@@ -17,6 +17,7 @@ StageKind = Literal["signed", "probability", "mask", "ids"]
 LIBRARY_TITLES: dict[str, str | LazyText] = {"documents": lazy("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
 DTYPE_BYTES = {"float32": 4, "int64": 8, "bool": 1}
 DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; other kinds are float32
+NORM_OF_SOURCE = {f"layers.{norm.module}": norm for norm in NORMS.values()}  # by `Stage.defined_in`
 AXES = {
     "B": lazy("sentence"),
     "T": lazy("query token"),
@@ -143,7 +144,7 @@ class Stage:
     @property
     def norm(self) -> Norm | None:
         """The entry of the norm that computes it; None for a stage of another module."""
-        return next((norm for norm in NORMS.values() if self.defined_in == f"layers.{norm.module}"), None)
+        return NORM_OF_SOURCE.get(self.defined_in)
 
     @property
     def is_norm_step(self) -> bool:

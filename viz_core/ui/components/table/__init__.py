@@ -97,20 +97,21 @@ def stage_table_json(columns: Sequence[StageTableColumn], rows: Sequence[StageTa
     cells, its block and its part, and that of what it has besides (rows.js).
     """
     values: dict[CellValue, int] = {}
-    extras: dict[str, int] = {}
+    extras: dict[tuple[Any, ...], int] = {}
     plain = []
     for row in rows:
         indices = [values.setdefault(value, len(values)) for value in (*row.cells, row.block, row.part)]
-        plain.append([*indices, extras.setdefault(_extra(row), len(extras))])
-    sent = {"columns": [asdict(c) for c in columns], "values": list(values), "extras": list(map(json.loads, extras)), "rows": plain,
-            "beside": compares_runs}
+        plain.append([*indices, extras.setdefault((row.mark, tuple(row.previous.items()), row.note, row.split), len(extras))])
+    sent = {"columns": [asdict(c) for c in columns], "values": list(values), "extras": [_extra(*extra) for extra in extras],
+            "rows": plain, "beside": compares_runs}
     return json.dumps(sent, ensure_ascii=False, separators=(",", ":"), default=json_text)
 
 
-def _extra(row: StageTableRow) -> str:
-    """Return the mark, the previous cells, the note and the split of a row as JSON."""
-    split = None if row.split is None else asdict(row.split)
-    return json.dumps({"mark": row.mark, "was": row.previous, "note": row.note, "split": split}, default=json_text)
+def _extra(
+    mark: RowMark, previous: tuple[tuple[int, CellValue], ...], note: str, split: FeatureSplit | None
+) -> dict[str, Any]:
+    """Return the mark, the previous cells, the note and the split of a row as the browser reads them."""
+    return {"mark": mark, "was": dict(previous), "note": note, "split": None if split is None else asdict(split)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ MAX_NAMED = 4  # changed settings that are named one by one
 
 
 def size_change_controls(size: RunSize) -> None:
-    """Draw a button that changes one size, and describe the effect of the last change."""
+    """Draw a button that changes one size, and one that clears the marks of the last change."""
     config, has_run_a, (before, problem) = size[0], run_size_of_a() is not None, baseline_size()
     less = narrower_qk_dim(config)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -39,8 +39,6 @@ def size_change_controls(size: RunSize) -> None:
     if problem:
         link_text = f"shapes_before={url_param('shapes_before')}"
         st.warning(_("The link says {written}, which {problem}; nothing is marked.", written=code_span(link_text), problem=problem))
-    if before is not None and not has_run_a:
-        st.markdown(describe_change(before, size))
 
 
 def narrower_qk_dim(config: TransformerConfig) -> int:

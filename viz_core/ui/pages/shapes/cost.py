@@ -22,11 +22,24 @@ from viz_core.figures.shapes import block_cost_figure, cost_growth_figure
 from viz_core.messages import language
 from viz_core.messages import translate as _
 from viz_core.ui.components.calls import Call, ScreenOnly
+from viz_core.ui.pages.shapes.change import describe_change
 from viz_core.ui.pages.shapes.columns import AMOUNT_TITLES
-from viz_core.ui.pages.shapes.size import RunSize
+from viz_core.ui.pages.shapes.size import RunSize, baseline_size, run_size, run_size_of_a
 from viz_core.ui.shared.elements import chart
 from viz_core.ui.shell import PageContext
 from viz_core.ui.shell.export.run_inputs import RunInputs
+from viz_core.ui.shell.runs.below_fold import below_fold
+
+
+@below_fold(height=120)
+def change_and_totals(context: PageContext) -> None:
+    """Describe the effect of the last change of size, and show the totals of the run."""
+    size, (before, __) = run_size(context), baseline_size()
+    if size is None:
+        return
+    if before is not None and run_size_of_a() is None:
+        st.markdown(describe_change(before, size))
+    show_totals(context, size)
 
 
 def show_totals(context: PageContext, size: RunSize) -> None:

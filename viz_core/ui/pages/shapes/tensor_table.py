@@ -124,15 +124,20 @@ def table_text(
     """Return the fixed and the chosen columns of every line, with changes marked. is_comparison: the marks compare B with A."""
     columns = [c for c in COLUMNS if not c.group or c.group in chosen]
     heads = {line.stage.prefix: line.shape[line.stage.axes.index("H")] for line in lines if line.stage.local_name == "z"}
-    rows = [_row(line, columns, line.name in marks, marks.get(line.name), heads.get(line.stage.prefix, 1), is_comparison)
-            for line in lines]
+    titles = {block: block_title(block) for block in dict.fromkeys(line.stage.block for line in lines)}
+    rows = [
+        _row(line, columns, titles[line.stage.block], line.name in marks, marks.get(line.name), heads.get(line.stage.prefix, 1),
+             is_comparison)
+        for line in lines
+    ]
     return stage_table_json([StageTableColumn(str(c.label), c.kind, c.width) for c in columns], rows, is_comparison)
 
 
 def _row(
-    line: StageCost, columns: Sequence[Column], is_marked: bool, previous: StageCost | None, n_heads: int, is_comparison: bool
+    line: StageCost, columns: Sequence[Column], block: str, is_marked: bool, previous: StageCost | None, n_heads: int,
+    is_comparison: bool,
 ) -> StageTableRow:
-    """Return one row of the table, with its previous values if it is marked."""
+    """Return one row of the table, with its previous values if it is marked. block: the title of its block."""
     cells = [_format_cell(c.cell(line)) for c in columns]
     old_cells: dict[int, CellValue] = {}
     if previous is not None:
@@ -143,8 +148,7 @@ def _row(
         }
     mark: RowMark = "" if not is_marked else "new" if previous is None else "changed" if previous.shape != line.shape else "cost"
     note = _note(line, previous, is_comparison) if is_marked else ""
-    block, part = block_title(line.stage.block), str(PART_TITLES[line.part])
-    return StageTableRow(cells, block, part, mark, old_cells, note, _split(line, n_heads))
+    return StageTableRow(cells, block, str(PART_TITLES[line.part]), mark, old_cells, note, _split(line, n_heads))
 
 
 def _split(line: StageCost, n_heads: int) -> FeatureSplit | None:
@@ -163,12 +167,15 @@ def _note(line: StageCost, previous: StageCost | None, is_comparison: bool) -> s
     """Return what a mark means, including columns that are not shown."""
     if previous is None:
         return _("A has no such tensor.") if is_comparison else _("This tensor is new.")
-    amounts = (
-        (_("shape"), format_shape(previous.shape), format_shape(line.shape)),
-        *((name, f"{getattr(previous, key):,}", f"{getattr(line, key):,}") for key, name in AMOUNT_TITLES.items()),
-    )
     between = "|" if is_comparison else "→"
-    return "\n".join(f"{name} {a} {between} {b}" for name, a, b in amounts if a != b)
+    changes = []
+    if previous.shape != line.shape:
+        changes.append(f"{_('shape')} {format_shape(previous.shape)} {between} {format_shape(line.shape)}")
+    for amount, title in AMOUNT_TITLES.items():
+        before, now = getattr(previous, amount), getattr(line, amount)
+        if before != now:
+            changes.append(f"{title} {before:,} {between} {now:,}")
+    return "\n".join(changes)
 
 
 def _format_cell(cell: CellValue) -> CellValue:

@@ -10,9 +10,10 @@ from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.ui.components.calls import Call
 from viz_core.ui.shared.elements import data_table, number_column
-from viz_core.ui.shell import PageContext, linked_expander, mark_activity, page_fragment
+from viz_core.ui.shell import PageContext, linked_expander, mark_activity
 from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.export.run_inputs import RunInputs
+from viz_core.ui.shell.runs.below_fold import below_fold
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.parity import Parity, TorchLimitation
@@ -22,14 +23,9 @@ DEFER_SECONDS = 1.0  # seconds added to the cost, so that other computations go 
 REQUEST_KEY = "parity_request"  # key in the session state: the run whose check was requested
 
 
+@below_fold("proof_more", height=80)
 def parity_line(context: PageContext) -> None:
     """Show the largest difference between this run and torch, and the differences per stage on request."""
-    if context.capture is not None:
-        _parity_fragment(context)
-
-
-@page_fragment
-def _parity_fragment(context: PageContext) -> None:
     from viz_core.experiments.parity import check_parity
     if context.capture is None or context.batch is None:
         return

@@ -15,10 +15,11 @@ from viz_core.ui.shell.runs.page_context import PageContext, page_fragment
 from viz_core.ui.shell.session.state import ALL_PARTS, DRAWN_PARTS, current_setup, url_param
 
 
-def below_fold(*names: str) -> Callable[[Callable[[PageContext], None]], Callable[[PageContext], None]]:
+def below_fold(*names: str, height: int = 420) -> Callable[[Callable[[PageContext], None]], Callable[[PageContext], None]]:
     """Decorator for a part of a page below its first screen: a `page_fragment` that is drawn once it is near the screen.
 
     names: of its link parameters, heatmaps and expanders. While the link says something about one of them, it is always drawn.
+    height: in pixels, kept free for the part until it is drawn for the first time.
     """
 
     def decorate(draw: Callable[[PageContext], None]) -> Callable[[PageContext], None]:
@@ -34,7 +35,7 @@ def below_fold(*names: str) -> Callable[[Callable[[PageContext], None]], Callabl
             with st.container(key=part):
                 if part in drawn:
                     draw(context)
-                report_visibility(visibility, part, part in drawn)
+                report_visibility(visibility, part, part in drawn, height)
 
         @wraps(draw)
         def with_page(context: PageContext) -> None:

@@ -3,7 +3,7 @@
     with st.container(key="part"):
         if is_near_screen("part_visibility"):
             draw()
-        report_visibility("part_visibility", container="part", is_drawn=...)
+        report_visibility("part_visibility", container="part", is_drawn=..., height=420)
 
 It is invisible. While nothing is drawn in the container, the browser gives it the height that it had last.
 """
@@ -19,12 +19,12 @@ from viz_core.ui.streamlit_internals import Component
 _COMPONENT = Component("visibility", html="<i></i>", js=script("shell/layout/visibility/visibility.js"))
 
 
-def report_visibility(key: str, container: str, is_drawn: bool) -> None:
+def report_visibility(key: str, container: str, is_drawn: bool, height: int) -> None:
     """Draw the component. The script runs again when the container comes near the screen, and a while after it has left it.
 
-    container: its key.
+    container: its key. height: in pixels, until it is drawn for the first time.
     """
-    data = {"container": container, "drawn": is_drawn, "near": is_near_screen(key)}
+    data = {"container": container, "drawn": is_drawn, "near": is_near_screen(key), "height": height}
     _COMPONENT(key=key, data=data, on_near_change=_ignore)
 
 

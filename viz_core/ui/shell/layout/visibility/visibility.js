@@ -7,7 +7,6 @@ const ARRIVAL = 60; // ms for which it is near before it is reported, so that fa
 const DEPARTURE = 1500; // ms for which it is not near before that is reported
 const GAP = 50; // ms between two reports: of several at once, Streamlit reruns the fragment of one
 const SETTLE = 500; // ms after which drawn content has its height
-const FIRST_HEIGHT = 420; // pixels of a container that was never drawn
 const heights = new Map(); // key of a container → its last height in pixels
 const views = new WeakMap(); // element → Visibility, kept across reruns
 let nextReport = 0; // when the next one may be sent
@@ -90,7 +89,7 @@ class Visibility {
         container.style.minHeight = "";
         heights.set(this.data.container, container.offsetHeight);
       }, SETTLE);
-    else container.style.minHeight = `${heights.get(this.data.container) ?? FIRST_HEIGHT}px`;
+    else container.style.minHeight = `${heights.get(this.data.container) ?? this.data.height}px`;
   }
 
   stop() {
