@@ -13,12 +13,10 @@ import torch
 from torch import Tensor
 
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
+from viz_core.config import SIDE_NAMES, TransformerConfig
 from viz_core.config.allocator import keep_freed_pages
 from viz_core.config.limits import MAX_SENTENCES, MAX_TOKENS
 from viz_core.config.position_schemes import POSITION_SCHEMES
-from viz_core.messages import lazy
-from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
@@ -27,7 +25,6 @@ from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
 
 Sentence = str | Sequence[int]
-WEIGHTS_MISMATCH = lazy("these weights are of another model and do not fit this config; build(config) makes weights that fit.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def pick_device(device: str = "auto") -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" or (device == "cuda" and torch.cuda.is_available()):
         return device
-    raise UserError(_("device={device!r} is not on this machine; use 'cpu' or 'auto'.", device=device), "device", device=device)
+    raise UserError("device", device=device)
 
 
 def run(
@@ -107,7 +104,7 @@ def run(
         batch = prepare(config, source, target, tokenizer)
         model = _model_on_device(config, seed, weights, pick_device(device))
     if grads and not _has_labels(config, batch):
-        raise ValueError(_("grads=True needs a loss, and there is no next token to predict; give a head and at least two tokens."))
+        raise UserError("no_loss")
     return trace(model, batch, seed=seed, keep=keep, tap=tap, grads=grads)
 
 
@@ -178,9 +175,7 @@ def prepare(
         rows = _encode_side(batch, "labels", tok, given, end=list(tok.prefix_suffix_ids[1]))
         if config.has_encoder and len(rows) != len(batch.ids["source"]):
             sources = len(batch.ids["source"])
-            raise UserError(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
-                              n_rows=len(rows), sources=sources),
-                            "sides_differ", targets=len(rows), sources=sources)
+            raise UserError("sides_differ", targets=len(rows), sources=sources)
         _shift_right(config, batch, tok, given, rows)
     return batch
 
@@ -220,15 +215,11 @@ def _set_token_mask(
 
 def _checked_sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
     if given is None or isinstance(given, str) or len(given) == 0:
-        raise UserError(_("{side}={given!r}, but architecture={architecture!r} needs a list of sentences there.",
-                          side=side, given=given, architecture=config.architecture),
-                        "no_sentences", side=side)
+        raise UserError("no_sentences", side=SIDE_NAMES[side])
     if len(given) > MAX_SENTENCES:
-        raise UserError(_("{side} has {n_given} sentences; give at most {max_sentences}.",
-                          side=side, n_given=len(given), max_sentences=MAX_SENTENCES),
-                        "sentences", side=side, count=len(given), limit=MAX_SENTENCES)
+        raise UserError("sentences", side=SIDE_NAMES[side], count=len(given), limit=MAX_SENTENCES)
     if side == config.input_side and all(isinstance(s, str) and not s.strip() for s in given):
-        raise UserError(_("There is nothing to read yet: type a sentence."), "no_text")
+        raise UserError("no_text")
     return given
 
 
@@ -240,23 +231,14 @@ def _encode_sentence(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, e
         try:
             ids = [operator.index(x) for x in sentence]
         except TypeError:
-            problem = _("{side} sentence {i} is {sentence!r}", side=side, i=i + 1, sentence=sentence)
-            raise UserError(_("{problem}, neither text nor a list of ids; give a string or whole numbers.", problem=problem),
-                            "not_a_sentence", side=side, number=i + 1) from None
+            raise UserError("not_a_sentence", side=SIDE_NAMES[side], number=i + 1) from None
     if not ids:
-        raise UserError(_("{side} sentence {i} is {sentence!r}, which has no tokens; type at least one word.",
-                          side=side, i=i + 1, sentence=sentence),
-                        "no_tokens", side=side, number=i + 1)
+        raise UserError("no_tokens", side=SIDE_NAMES[side], number=i + 1)
     if len(ids) > MAX_TOKENS:
-        raise UserError(_("{side} sentence {i} has {n_ids:,} tokens; shorten it to at most {max_tokens:,}.",
-                          side=side, i=i + 1, n_ids=len(ids), max_tokens=MAX_TOKENS),
-                        "tokens", side=side, number=i + 1, count=len(ids), limit=MAX_TOKENS)
+        raise UserError("tokens", side=SIDE_NAMES[side], number=i + 1, count=len(ids), limit=MAX_TOKENS)
     for x in ids:
         if not 0 <= x < tok.vocab_size:
-            ids_are = _("{side}_vocab_size={vocab_size} has 0 to {vocab_size_2}",
-                        side=side, vocab_size=tok.vocab_size, vocab_size_2=tok.vocab_size - 1)
-            raise UserError(_("{side} id {x} is outside the vocabulary; {ids_are}.", side=side, x=x, ids_are=ids_are),
-                            "id_outside", side=side, id=x, last=tok.vocab_size - 1)
+            raise UserError("id_outside", side=SIDE_NAMES[side], id=x, last=tok.vocab_size - 1)
     if not isinstance(sentence, str):
         tok.check_ids(ids)
     return ids
@@ -308,7 +290,7 @@ def with_config(
     try:
         other.load_state_dict(kept | dict(extra_parameters), assign=True)
     except RuntimeError as error:
-        raise UserError(f"{WEIGHTS_MISMATCH} {error}", "weights") from None
+        raise UserError("weights") from error
     if other.head is not None and config.tie_output:
         other.head.weight = other.stack(config.output_side).tok_embedding.weight
     return other
@@ -326,12 +308,10 @@ def _model_on_device(config: TransformerConfig, seed: int, weights: Transformer 
         here = next(weights.parameters()).device.type == device and not weights.training
         return weights if here else copy.deepcopy(weights).eval().to(device)
     if weights.config.tie_output != config.tie_output:
-        raise UserError(_("tie_output={tie_output} does not fit these weights; use tie_output={tie_output_2}.",
-                          tie_output=config.tie_output, tie_output_2=weights.config.tie_output),
-                        "tied")
+        raise UserError("tied")
     model = build(config, seed)
     try:
         model.load_state_dict(weights.state_dict())
     except RuntimeError as error:
-        raise UserError(f"{WEIGHTS_MISMATCH} {error}", "weights") from None
+        raise UserError("weights") from error
     return model.to(device)

@@ -18,6 +18,7 @@ from safetensors.numpy import save as save_tensors
 
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
+from viz_core.messages import lazy
 from viz_core.messages.errors import UserError
 
 RunFormat = Literal["npz", "safetensors"]
@@ -80,21 +81,16 @@ def open_run(path: str | Path) -> Capture:
         wrong = [name for name in found if list(found.stage(name).axes) != metadata["axes"][name] or _has_wrong_shape(found, name)]
         wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(metadata["tokens"][side])]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
-        why = type(error).__name__
-        raise UserError(f"{path.name} is not a run written by save_run ({why}); save it again.", "run_file",
-                        name=path.name) from None
+        raise UserError("run_file", name=path.name, reason=type(error).__name__) from None
     if wrong or metadata["format"] != FORMAT_VERSION:
-        what = ", ".join(wrong[:3]) or "another format"
-        raise UserError(f"{path.name}: this version cannot read {what}; save the run again.", "run_file",
-                        name=path.name)
+        raise UserError("run_file", name=path.name, reason=", ".join(wrong[:3]) or lazy("another format"))
     return found
 
 
 def _format_of(path: Path) -> RunFormat:
     kind = path.suffix.removeprefix(".")
     if kind not in RUN_FORMATS:
-        raise UserError(f"{path.name} does not end in .{' or .'.join(RUN_FORMATS)}; use one of these formats.", "run_file",
-                        name=path.name)
+        raise UserError("run_format", name=path.name, fits=tuple(f".{kind}" for kind in RUN_FORMATS))
     return kind
 
 

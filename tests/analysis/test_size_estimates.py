@@ -12,6 +12,8 @@ from tests.model.small import SMALL, configs, ids
 from viz_core.analysis.size_estimates import estimate_size, flops_by_stage, parameters_by_block
 from viz_core.config import TransformerConfig, limits
 from viz_core.config.limits import megabytes
+from viz_core.messages import LazyText
+from viz_core.messages.error_messages import REMEDY_NAMES
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.stages import stages, stages_with_shapes
@@ -214,13 +216,17 @@ def test_the_estimate_is_what_is_recorded(config: TransformerConfig) -> None:
     assert size.problem is None
 
 
+def names(*remedies: str) -> list[LazyText]:
+    return [REMEDY_NAMES[remedy] for remedy in remedies]
+
+
 def test_too_many_parameters_say_so() -> None:
     config = TransformerConfig(d_model=1024, n_heads=8, n_encoder_layers=12, n_decoder_layers=12)
     size = estimate_size(config, 1, 5, 5)
     assert size.parameters > limits.MAX_PARAMETERS
     assert size.problem is not None and size.problem.code == "too_many_parameters"
     assert (size.problem.values["count"], size.problem.values["limit"]) == (size.parameters, limits.MAX_PARAMETERS)
-    assert size.problem.values["remedies"] == ("d_model", "d_ff", "layers", "vocab_size")
+    assert size.problem.values["remedies"] == names("d_model", "d_ff", "layers", "vocab_size")
 
 
 @pytest.mark.parametrize(
@@ -238,8 +244,8 @@ def test_too_large_a_run_names_its_size_and_a_remedy(change: dict[str, Any], bat
     size = estimate_size(config, batch, words, words)
     assert size.capture_bytes > limits.MAX_CAPTURE_BYTES
     assert size.problem is not None and size.problem.code == "run_too_large"
-    assert size.problem.values["size_bytes"] == size.capture_bytes
-    assert set(remedies) <= set(size.problem.values["remedies"])
+    assert size.problem.values["size"] == megabytes(size.capture_bytes)
+    assert set(names(*remedies)) <= set(size.problem.values["remedies"])
 
 
 @pytest.mark.parametrize("words", [200, 1000])

@@ -122,7 +122,7 @@ def test_positions_enter_where_it_says(name: Position) -> None:
 def test_a_table_ends_and_a_formula_does_not(name: Position) -> None:
     config, long = replace(SMALL, position=name), [[5] * 7]
     if POSITION_SCHEMES[name].has_table:
-        with pytest.raises(ValueError, match="max_len=6 is too short for 7 tokens"):
+        with pytest.raises(ValueError, match="max_len 6 is too short for 7 tokens"):
             run(config, long, [IDS])
     else:
         run(config, long, [IDS])

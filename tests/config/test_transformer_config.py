@@ -9,6 +9,7 @@ from hypothesis import given
 
 from tests.model.small import SOURCE, TARGET, batches, configs, small
 from viz_core.config import CHOICES, FIELDS, SIZES, STACKS, SWITCHES, Side, TransformerConfig, side_of
+from viz_core.messages.errors import SettingError
 from viz_core.model.transformer import Transformer
 from viz_core.run import pick_device, prepare, run
 
@@ -39,11 +40,12 @@ BAD: list[tuple[str, Any, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("field", "value", "others"), BAD, ids=[f"{f}={v!r:.20} {o}" for f, v, o in BAD])
 def test_bad_values(field: str, value: Any, others: dict[str, Any]) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(SettingError) as caught:
         TransformerConfig(**{"d_model": 8, "n_heads": 2} | others | {field: value})
     message = str(caught.value)
     problem, _, remedy = message.partition("; ")
-    assert problem.startswith(f"{field}={value!r} ") and remedy.startswith(("use ", "turn on ")), message
+    assert caught.value.field == field and repr(caught.value.values["value"]) == repr(value)
+    assert problem.startswith((f"{field} ", "RoPE ")) and remedy.startswith(("choose ", "turn ")), message
     assert message.endswith(".") and "\n" not in message
 
 
@@ -51,7 +53,7 @@ def test_bad_values(field: str, value: Any, others: dict[str, Any]) -> None:
 def test_the_remedy_works(field: str, value: Any, others: dict[str, Any]) -> None:
     with pytest.raises(ValueError) as caught:
         TransformerConfig(**{"d_model": 8} | others | {field: value})
-    remedy = str(caught.value).rpartition("use ")[2].rstrip(".")
+    remedy = str(caught.value).rpartition("choose ")[2].rstrip(".")
     for size in remedy.split(" or "):
         TransformerConfig(**{"d_model": 8} | others | {field: int(size)})
 
@@ -110,14 +112,14 @@ def test_replace_is_safe(config: TransformerConfig) -> None:
 
 
 @pytest.mark.parametrize(("switches", "source", "target", "message"), [
-    ({}, SOURCE, None, "target=None"), ({}, None, TARGET, "source=None"), ({}, [], TARGET, "source="),
-    ({}, "a cat", TARGET, "source='a cat'"),
-    ({}, SOURCE, TARGET[:2], "target has 2 sentences and source has 3"), ({}, [[5], []], [[4], [4]], "source sentence 2"),
-    ({}, [""], [[4]], "There is nothing to read yet"), ({}, ["", [5]], [[4], [4]], "source sentence 1"),
+    ({}, SOURCE, None, "needs target sentences"), ({}, None, TARGET, "needs source sentences"),
+    ({}, [], TARGET, "needs source sentences"), ({}, "a cat", TARGET, "needs source sentences"),
+    ({}, SOURCE, TARGET[:2], "3 source sentences and 2 target sentences"), ({}, [[5], []], [[4], [4]], "Sentence 2 of the source"),
+    ({}, [""], [[4]], "There is nothing to read yet"), ({}, ["", [5]], [[4], [4]], "Sentence 1 of the source"),
     ({}, [[17]], [[4]], "source id 17"), ({}, [[4]], [[-1]], "target id -1"),
-    ({"max_len": 4}, [[4] * 5], [[4]], "max_len=4 is too short for 5"),
-    ({"max_len": 4, "position": "learned"}, [[4]], [[4] * 5], "max_len=4"),
-    ({}, [[4] * 1025], [[4]], "1,025 tokens"), ({}, [[4]] * 33, [[4]] * 33, "33 sentences"),
+    ({"max_len": 4}, [[4] * 5], [[4]], "max_len 4 is too short for 5"),
+    ({"max_len": 4, "position": "learned"}, [[4]], [[4] * 5], "max_len 4"),
+    ({}, [[4] * 1025], [[4]], "1,025 tokens"), ({}, [[4]] * 33, [[4]] * 33, "33 source sentences"),
     ({"source_vocab_size": 4}, [[1]], [[4]], "vocab_size is 4"), ({}, [["cat"]], [[4]], "source"), ({}, [[1.5]], [[4]], "source"),
     ({}, [[None]], [[4]], "source"), ({}, [5], [[4]], "source"),
 ])
@@ -127,7 +129,7 @@ def test_bad_sentences(switches: dict[str, Any], source: Any, target: Any, messa
 
 
 def test_bad_device() -> None:
-    with pytest.raises(ValueError, match="device='tpu'"):
+    with pytest.raises(ValueError, match="device tpu is not on this machine"):
         pick_device("tpu")
 
 

@@ -140,7 +140,7 @@ def test_bad_input_is_refused_in_a_sentence(given: tuple[Any, ...], code: str) -
     with pytest.raises(UserError) as raised:
         head_effects(contrast_of(), None, *given)
     assert raised.value.code == code
-    with pytest.raises(UserError, match="no cross_attn"):
+    with pytest.raises(UserError, match="no such attention"):
         head_effects(contrast_of(architecture="decoder-only"), None, "decoder", "cross_attn", 0)
 
 

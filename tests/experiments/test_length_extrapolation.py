@@ -98,7 +98,7 @@ def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(L, "EXTRAPOLATION_STEPS", {"moved": (0, 48)})
     found = L.extrapolate_lengths("moved", models(), VOCABULARY)
     refused = found.score("learned", 48)
-    assert refused.accuracy is None and "max_len=64 is too short for" in str(refused.problem)
+    assert refused.accuracy is None and "max_len 64 is too short for" in str(refused.problem)
     assert found.score("sinusoidal", 48).accuracy is not None
     assert found.score("none", 48).accuracy == found.score("none", 0).accuracy  # without positions no place is new
 
@@ -130,12 +130,12 @@ def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it()
     moved = L.translate_padded(models()["sinusoidal"], VOCABULARY, ids, 40)
     assert L.translate_padded(models()["sinusoidal"], VOCABULARY, ids, 0) == at_0 != moved
     assert len(L.translate_padded(models()["learned"], VOCABULARY, ids, 58)) <= 7  # six places are left
-    with pytest.raises(ValueError, match="max_len=64 is too short for 68 tokens"):
+    with pytest.raises(ValueError, match="max_len 64 is too short for 68 tokens"):
         L.translate_padded(models()["learned"], VOCABULARY, ids, 62)
 
 
 def test_what_fell_and_who_refuses() -> None:
-    refused = LengthScore(9, None, UserError("The table ends.", "max_len", max_len=8, tokens=9))
+    refused = LengthScore(9, None, UserError("max_len", max_len=8, tokens=9))
     scores = {
         "sinusoidal": (LengthScore(9, 1.0), LengthScore(9, 0.7)),
         "learned": (LengthScore(9, 0.99), refused),

@@ -70,7 +70,7 @@ def test_padded_queries_go_with_the_last_padding_mask() -> None:
     assert with_mask(config, "mask_source_padding", False).mask_padded_queries
     both = with_mask(with_mask(config, "mask_source_padding", False), "mask_target_padding", False)
     assert not both.mask_padded_queries
-    with pytest.raises(ValueError, match="no padding mask"):
+    with pytest.raises(ValueError, match="no padding is masked"):
         with_mask(both, "mask_padded_queries", True)
 
 

@@ -252,7 +252,7 @@ def test_nothing_in_front_and_too_much_in_front() -> None:
     with pytest.raises(ValueError, match="at least one word to put in front"):
         order.prepend(model_of(), IDS, [])
     rows = {r.position: r for r in order.prepend(model_of(max_len=5), IDS, [8]).rows}
-    assert "max_len=5 is too short for 6 tokens" in str(rows["sinusoidal"].problem) and not rows["learned"].changes
+    assert "max_len 5 is too short for 6 tokens" in str(rows["sinusoidal"].problem) and not rows["learned"].changes
     assert rows["rope"].is_unchanged
 
 
@@ -273,7 +273,7 @@ def test_past_the_table_is_a_sentence_or_numbers() -> None:
 
 def test_a_long_table_is_passed_by_the_schemes_that_have_one() -> None:
     rows = {r.position: r for r in order.run_past_max_len(model_of(max_len=900), IDS).rows}
-    assert rows["sinusoidal"].n_tokens == 901 and "max_len=900 is too short for 901 tokens" in str(rows["sinusoidal"].problem)
+    assert rows["sinusoidal"].n_tokens == 901 and "max_len 900 is too short for 901 tokens" in str(rows["sinusoidal"].problem)
     assert rows["none"].n_tokens == order.UNLIMITED_TEST_LENGTH and rows["none"].is_finite
 
 

@@ -66,7 +66,7 @@ def test_equal_runs_have_no_question_nor_have_runs_without_numbers() -> None:
     assert propose_question(clean, clean) is None and propose_question(clean, broken) is None
     nearly = captured([[0, 3, 3 + 1e-5, 0, 0]] * 2, [1, 2])
     assert propose_question(captured([[0, 3 + 1e-5, 3, 0, 0]] * 2, [1, 2]), nearly) is None  # too little to be explained
-    with pytest.raises(UserError, match="nothing to compare"):
+    with pytest.raises(UserError, match="no vocabulary logits"):
         propose_question(*[run(small(architecture="encoder-only", head=False), [[5, 3]])] * 2)
 
 

@@ -190,5 +190,5 @@ def test_logits_without_a_softmax_say_so() -> None:
     model = build(small(architecture="decoder-only"))
     with torch.no_grad():
         model.head.bias[3] = float("nan")  # type: ignore[index,union-attr]
-    with pytest.raises(UserError, match="the logits have no softmax"):
+    with pytest.raises(UserError, match="The logits are infinite or NaN"):
         generate(model, torch.tensor([[BOS]]), eos_id=EOS, max_new_tokens=3, strategy=Beam())

@@ -53,5 +53,5 @@ def test_times_are_positive() -> None:
 
 
 def test_without_a_causal_mask_nothing_can_be_kept() -> None:
-    with pytest.raises(UserError, match="causal=False"):
+    with pytest.raises(UserError, match="Without the causal mask"):
         trace_cache(build(small(architecture="decoder-only", causal=False)), TEXT)

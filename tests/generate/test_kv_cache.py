@@ -155,9 +155,9 @@ def test_a_cache_is_never_changed_so_branches_share_what_they_have_in_common() -
 
 
 @pytest.mark.parametrize(("switches", "sentence"), [
-    ({"causal": False}, "causal=False lets every token attend to later ones, so each new token changes all keys and values; use "),
-    ({"mask_fill": 0.5}, "mask_fill=0.5 is not low enough to mask later tokens"),
-    ({"mask_fill": -5.0}, "mask_fill=-5.0 is not low enough"),
+    ({"causal": False}, "Without the causal mask each new word changes all keys and values"),
+    ({"mask_fill": 0.5}, "A mask fill of 0.5 does not hide later words"),
+    ({"mask_fill": -5.0}, "A mask fill of -5.0 does not hide"),
 ])
 def test_what_would_change_earlier_keys_is_refused_for_good_reason(switches: dict[str, Any], sentence: str) -> None:
     model, source = build(small(**switches), seed=1), sources(small())
@@ -180,7 +180,7 @@ def test_padding_that_sees_everything_is_refused_when_it_comes() -> None:
     c = small(empty_row="softmax", mask_fill=-1e9, architecture="decoder-only")
     model = build(c, seed=1)
     decode_step(model, init_cache(model, 1), torch.tensor([[5, 0, 6]]))  # its padding still sees the word before it
-    with pytest.raises(UserError, match="the text has padding whose row is fully masked, and empty_row='softmax'"):
+    with pytest.raises(UserError, match="Padding inside the text is fully masked"):
         decode_step(model, init_cache(model, 1), torch.tensor([[0, 5]]))
     assert uncacheable_reason(c) is None and not can_cache(c)
     assert can_cache(small(empty_row="softmax", mask_fill=-1e9, mask_target_padding=False))
@@ -195,5 +195,5 @@ def test_an_encoder_has_nothing_to_keep() -> None:
 def test_it_ends_where_the_position_table_ends() -> None:
     model = build(small(max_len=4, architecture="decoder-only"))
     _, cache = decode_step(model, init_cache(model, 3), TARGET[:, :4])
-    with pytest.raises(ValueError, match="max_len=4 is too short for 5 tokens"):
+    with pytest.raises(ValueError, match="max_len 4 is too short for 5 tokens"):
         decode_step(model, cache, TARGET[:, 4:5])

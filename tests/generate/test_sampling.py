@@ -115,7 +115,7 @@ def test_top_k_past_the_vocabulary_keeps_every_word() -> None:
 
 @pytest.mark.parametrize("logits", [[0.0, math.nan], [math.inf, 0.0], [-math.inf, -math.inf]])
 def test_logits_without_a_softmax_say_so(logits: list[float]) -> None:
-    with pytest.raises(UserError, match="the logits have no softmax"):
+    with pytest.raises(UserError, match="The logits are infinite or NaN"):
         sample(np.array(logits), Sampling(), 0.5)
 
 

@@ -103,12 +103,12 @@ def test_a_slip_writes_the_second_choice_and_reads_it() -> None:
 
 
 @pytest.mark.parametrize(("start", "labels", "sentence"), [
-    ([], [4], "need at least one id each"), ([BOS], [], "need at least one id each"),
+    ([], [4], "target has no tokens"), ([BOS], [], "target has no tokens"),
     ([BOS], [40], "target id 40 is outside the vocabulary"), ([BOS], [40, 3], "target id 40 is outside the vocabulary"),
-    ([BOS], [4] * 17, "max_len=16 is too short for 17 tokens"),
+    ([BOS], [4] * 17, "max_len 16 is too short for 17 tokens"),
 ])
 def test_what_has_no_loss_says_so(start: list[int], labels: list[int], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         logprobs(build(small()), start, labels, SOURCE)
-    with pytest.raises(UserError, match="source=None"):
+    with pytest.raises(UserError, match="needs source sentences"):
         logprobs(build(small()), [BOS], [4])

@@ -63,7 +63,7 @@ def test_a_position_table_ends_the_text() -> None:
 
 
 def test_what_cannot_be_written_says_so() -> None:
-    with pytest.raises(UserError, match="begin with <bos>"):
+    with pytest.raises(UserError, match="target has no tokens"):
         trace_generation(build(small()), [], SOURCE, eos_id=EOS, max_new_tokens=3)
-    with pytest.raises(ValueError, match="max_new_tokens=0"):
+    with pytest.raises(ValueError, match="max_new_tokens cannot be 0"):
         trace_generation(build(small()), [BOS], SOURCE, eos_id=EOS, max_new_tokens=0)

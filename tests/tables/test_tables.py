@@ -324,13 +324,13 @@ def test_batch_contexts_have_a_row_each() -> None:
 
 
 def test_word_order_has_a_row_a_scheme() -> None:
-    refused = UserError("Too short.", "max_len", max_len=2, tokens=3)
+    refused = UserError("max_len", max_len=2, tokens=3)
     frame = tables.reordering(
         Reordering((1, 0), (SchemeReordering("none", None, 1e-9, 0.5, 2.0), SchemeReordering("learned", refused)))
     )
     assert frame["scheme"].tolist() == ["none", "learned"] and frame["difference"][0] == 1e-9
     assert (frame.loc[0, "equivariant"], frame.loc[0, "causal_equivariant"]) == (True, False)
-    assert frame["problem"].isna().tolist() == [True, False] and frame.loc[1, "problem"] == "Too short."
+    assert frame["problem"].isna().tolist() == [True, False] and frame.loc[1, "problem"] == str(refused)
     frame = tables.prepending(Prepending(1, (SchemePrepending("none", None, (0.0, 0.5)), SchemePrepending("learned", refused))))
     assert frame.loc[0, ["layer_0", "layer_1"]].tolist() == [0.0, 0.5] and frame["unchanged"].tolist() == [True, False]
     assert frame["problem"].isna().tolist() == [True, False]

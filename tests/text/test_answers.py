@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from viz_core.messages.errors import UserError
 from viz_core.text import UntrainedTokenizer, Vocabulary, with_copied_words
 from viz_core.text.answers import answer_id
-from viz_core.ui.shell.setup.error_messages import error_message
+from viz_core.ui.shell.setup import error_message
 
 WORDS = Vocabulary(("dog", "dogs", "animal", "猫", "坐", "t-shirt", "'s", "<1>", "<2>"))
 

@@ -13,7 +13,7 @@ from viz_core.ui.pages.positions.experiment_sentences import (
     describe_zeros,
 )
 
-REFUSED = UserError("The table ends.", "max_len", max_len=4, tokens=5)
+REFUSED = UserError("max_len", max_len=4, tokens=5)
 
 
 def test_another_order() -> None:

@@ -5,6 +5,7 @@ import pytest
 from viz_core.analysis.size_estimates import estimate_size
 from viz_core.config import limits
 from viz_core.config.limits import MAX_PARAMETERS, cache_bytes, cache_problem
+from viz_core.messages.error_messages import REMEDY_NAMES
 from viz_core.presets import PRESETS
 from viz_core.run import prepare
 from viz_core.ui.shell.caching import server_cache
@@ -36,7 +37,7 @@ def test_a_run_that_the_server_could_not_keep_is_refused_before_it_runs(monkeypa
         problem = estimate_size(config, 1, 900, 900).problem
     finally:
         estimate_size.cache_clear()
-    assert problem and problem.values["variable"] == limits.CACHE_MB_ENV and "words" in problem.values["remedies"]
+    assert problem and problem.values["variable"] == limits.CACHE_MB_ENV and REMEDY_NAMES["words"] in problem.values["remedies"]
 
 
 def test_a_run_is_known_by_its_words_as_well_as_its_ids() -> None:

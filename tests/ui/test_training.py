@@ -481,7 +481,7 @@ def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_traini
 
 def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     def of_another_recipe(name: str) -> Measurement | None:
-        raise UserError("", "measurement_recipe", name=name)
+        raise UserError("measurement_recipe", name=name)
 
     for read, says in ((of_another_recipe, "with another recipe than this experiment"), (lambda name: None, "No measurement")):
         monkeypatch.setattr(stored_page, "load_measurement", read)

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from viz_core.capture import Capture
-from viz_core.config import STACKS
+from viz_core.config import SIDE_NAMES, STACKS
 from viz_core.messages.errors import UserError
 
 ParameterReader = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name; nn.Linear's weight is [out, in]
@@ -76,17 +76,14 @@ def attribute_logit(
     """
     config = capture.config
     if not config.has_head:
-        raise UserError(
-            "head=False leaves the model without logits, so there is nothing to explain; use head=True.", "patch_no_head"
-        )
+        raise UserError("patch_no_head")
     if word == other:
-        raise UserError("the question compares a word with itself; choose another word.", "patch_same_word")
+        raise UserError("patch_same_word")
     words = [word] if other is None else [word, other]
     last = config.output_vocab_size - 1
     for id in words:
         if not 0 <= id <= last:
-            raise UserError(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id,
-                            last=last)
+            raise UserError("id_outside", side=SIDE_NAMES[config.output_side], id=id, last=last)
     backward = _BackwardPass(capture, parameter, item, position)
     table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else "head.weight"
     signs = dict(zip(words, (1.0, -1.0), strict=False))

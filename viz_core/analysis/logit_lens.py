@@ -52,7 +52,7 @@ def logit_lens(capture: Capture, parameter: ParameterReader, item: int = 0, k: i
     """Return the logit lens of one sentence. Raises `UserError` for a model without logits."""
     config = capture.config
     if not config.has_head:
-        raise UserError("head=False leaves the model without logits, so no layer predicts a word; use head=True.", "patch_no_head")
+        raise UserError("patch_no_head")
     names = lens_stages(config)
     final = capture["logits"][item].argmax(axis=-1)  # [T]
     found = [_top_and_predicted(_logits(capture[name][item], config, parameter), final, k) for name in names]

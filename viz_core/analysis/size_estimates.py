@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from viz_core.config import TransformerConfig
-from viz_core.config.limits import CACHE_MB_ENV, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes
+from viz_core.config.limits import CACHE_MB_ENV, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes, megabytes
+from viz_core.messages import LazyText
+from viz_core.messages.error_messages import REMEDY_NAMES
 from viz_core.messages.errors import UserError
 from viz_core.stages import Stage, recorded_bytes, stages, stages_with_shapes
 
@@ -79,25 +81,19 @@ def estimate_size(config: TransformerConfig, batch: int, source_len: int, target
     size = extrapolate_depth(config, lambda few: _capture_bytes(few, batch, source_len, target_len))
     problem = None
     if count > MAX_PARAMETERS:
-        problem = UserError(f"parameters={count} is more than {MAX_PARAMETERS}.", "too_many_parameters", count=count,
-                            limit=MAX_PARAMETERS, remedies=("d_model", "d_ff", "layers", "vocab_size"))
+        problem = UserError("too_many_parameters", count=count, limit=MAX_PARAMETERS,
+                            remedies=[REMEDY_NAMES[name] for name in ("d_model", "d_ff", "layers", "vocab_size")])
     elif size > MAX_CAPTURE_BYTES:
-        problem = UserError(
-            f"the capture's {size} bytes are more than {MAX_CAPTURE_BYTES}.",
-            "run_too_large",
-            size_bytes=size,
-            limit_bytes=MAX_CAPTURE_BYTES,
-            remedies=_remedies(stages_with_shapes(config, batch, source_len, target_len)),
-        )
+        problem = UserError("run_too_large", size=megabytes(size), limit=megabytes(MAX_CAPTURE_BYTES),
+                            remedies=_remedies(stages_with_shapes(config, batch, source_len, target_len)))
     elif (total := 4 * count + size) > cache_bytes():
-        problem = UserError(f"{total} bytes are more than {CACHE_MB_ENV} lets a server keep.", "server_too_small", size_bytes=total,
-                            limit_bytes=cache_bytes(), variable=CACHE_MB_ENV,
+        problem = UserError("server_too_small", size=megabytes(total), limit=megabytes(cache_bytes()), variable=CACHE_MB_ENV,
                             remedies=_remedies(stages_with_shapes(config, batch, source_len, target_len)))
     return SizeEstimate(count, size, problem)
 
 
-def _remedies(table: tuple[Stage, ...]) -> tuple[str, ...]:
-    """Return the settings that the size of the largest group of stages depends on: values of REMEDIES, and "layers"."""
+def _remedies(table: tuple[Stage, ...]) -> list[LazyText]:
+    """Return the names of what the size of the largest group of stages depends on: values of REMEDIES, and the layers."""
     weight: dict[tuple[str, ...], int] = {}
     for s in table:
         weight[s.axes] = weight.get(s.axes, 0) + s.nbytes
@@ -105,4 +101,4 @@ def _remedies(table: tuple[Stage, ...]) -> tuple[str, ...]:
     causes = list(dict.fromkeys(REMEDIES[a] for a in reversed(heaviest) if a in REMEDIES))
     if "layers" in max(table, key=lambda s: s.nbytes).name:
         causes.append("layers")
-    return tuple(causes)
+    return [REMEDY_NAMES[cause] for cause in causes]

@@ -30,15 +30,14 @@ MAX_D_MODEL = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """The condition for a value of a setting to be valid. problem, remedy: parts of the English message of `SettingError`.
+    """The condition for a value of a setting to be valid. fits: what is valid, for the sentence of `SettingError`.
 
     choices: all valid values, if they can be listed. kind: those of kind "size" or "switch" are in `transformer_config.SIZES` or
     `SWITCHES`.
     """
 
     is_valid: Callable[[Any], bool]
-    problem: str
-    remedy: str
+    fits: LazyText | tuple[Any, ...]
     kind: Literal["choice", "size", "switch", "other"] = "other"
     optional: bool = False  # whether None is valid, which stands for a derived value
     choices: tuple[str, ...] = ()
@@ -46,20 +45,18 @@ class Check:
 
 def choice(*choices: str) -> Check:
     """Return the check that a value is one of the choices."""
-    return Check(is_valid=lambda x: x in choices, problem="is not one of the choices", remedy="use " + ", ".join(map(repr, choices)),
-                 kind="choice", choices=choices)
+    return Check(is_valid=lambda x: x in choices, fits=choices, kind="choice", choices=choices)
 
 
 def size(least: int = 1, optional: bool = False) -> Check:
     """Return the check that a value is a whole number of at least `least`."""
-    return Check(is_valid=lambda x: is_int(x) and x >= least, problem="is not a size",
-                 remedy=f"use a whole number of at least {least}", kind="size", optional=optional)
+    return Check(is_valid=lambda x: is_int(x) and x >= least, fits=lazy("a whole number of at least {least}", least=least),
+                 kind="size", optional=optional)
 
 
 def switch(optional: bool = False) -> Check:
     """Return the check that a value is True or False."""
-    return Check(is_valid=lambda x: isinstance(x, bool), problem="is not a switch", remedy="use True or False", kind="switch",
-                 optional=optional)
+    return Check(is_valid=lambda x: isinstance(x, bool), fits=(True, False), kind="switch", optional=optional)
 
 
 def is_int(value: object) -> bool:
@@ -70,17 +67,14 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-SEGMENTS = Check(is_valid=lambda x: is_int(x) and x >= 0, problem="is not a number of segments", remedy="use 0 for none, 2 for BERT")
-EPSILON = Check(is_valid=lambda x: is_number(x) and 0 <= x < math.inf, problem="is not a valid epsilon",
-                remedy="use a small number such as 1e-5")
-POSITION_BASE = Check(is_valid=lambda x: is_number(x) and 1 < x < math.inf, problem="does not give falling frequencies",
-                      remedy="use a number above 1 such as 10000")
-DROPOUT_RATE = Check(is_valid=lambda x: is_number(x) and 0 <= x < 1, problem="is not a dropout rate",
-                     remedy="use a number from 0 up to, not including, 1")
+SEGMENTS = Check(is_valid=lambda x: is_int(x) and x >= 0, fits=lazy("0 for none, or a whole number such as 2 for BERT"))
+EPSILON = Check(is_valid=lambda x: is_number(x) and 0 <= x < math.inf, fits=lazy("a small number such as 1e-5"))
+POSITION_BASE = Check(is_valid=lambda x: is_number(x) and 1 < x < math.inf, fits=lazy("a number above 1 such as 10000"))
+DROPOUT_RATE = Check(is_valid=lambda x: is_number(x) and 0 <= x < 1, fits=lazy("a number from 0 up to, not including, 1"))
 DROPOUT_SITES = Check(is_valid=lambda x: isinstance(x, tuple) and all(site in get_args(DropoutSite) for site in x),
-                      problem="has an unknown site", remedy=f"use a tuple of sites from {get_args(DropoutSite)}")
-FILL = Check(is_valid=lambda x: x == "-inf" or (is_number(x) and -3.0e38 < x < 3.0e38), problem="is not a fill value",
-             remedy="use '-inf' or a finite number such as -1e9")
+                      fits=lazy("a tuple of sites from {sites}", sites=get_args(DropoutSite)))
+FILL = Check(is_valid=lambda x: x == "-inf" or (is_number(x) and -3.0e38 < x < 3.0e38),
+             fits=lazy("-inf or a finite number such as -1e9"))
 
 
 # ---------------------------------------------------------------- one setting

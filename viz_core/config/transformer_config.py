@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from viz_core.config.norms import NORMS, Norm
 from viz_core.config.position_schemes import POSITION_SCHEMES, Position, PositionScheme
 from viz_core.config.settings import SETTINGS, DropoutSite, PaddingFrom, is_int
+from viz_core.messages import LazyText, lazy
 from viz_core.messages.errors import SettingError
 
 Side = Literal["source", "target"]
@@ -231,6 +232,9 @@ class TransformerConfig:
 STACKS: Mapping[Side, StackName] = MappingProxyType({"source": "encoder", "target": "decoder"})
 """The stack that reads each side, in execution order."""
 
+SIDE_NAMES: Mapping[str, LazyText] = MappingProxyType({"source": lazy("source"), "target": lazy("target")})
+"""The name of each side, for sentences."""
+
 
 def side_of(stack: str) -> Side:
     """Return the side that a stack reads: "target" for "decoder"."""
@@ -242,56 +246,40 @@ FIELDS = tuple(f.name for f in fields(TransformerConfig))
 LATER_FIELDS: Mapping[str, Any] = MappingProxyType({"norm_kind": "layer"})
 
 
-def _setting_error(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
-    return SettingError(f"{field}={value!r} {problem}; {remedy}.", code, field=field, value=value, **values)
-
-
 def _check_types(c: TransformerConfig) -> None:
     for name, setting in SETTINGS.items():
         value, check = getattr(c, name), setting.check
         if check is not None and not (value is None and check.optional) and not check.is_valid(value):
-            raise _setting_error(name, value, check.problem, check.remedy)
+            raise SettingError("value", field=name, value=value, fits=check.fits)
 
 
 def _check_sizes(c: TransformerConfig) -> None:
     if c.d_model % c.n_heads:
         below, above = c.d_model // c.n_heads * c.n_heads, (c.d_model // c.n_heads + 1) * c.n_heads
         fits = [n for n in (below, above) if n]
-        raise _setting_error("d_model", c.d_model, f"does not split into n_heads={c.n_heads} equal heads",
-                             f"use {' or '.join(map(str, fits))}", "heads_split", heads=c.n_heads, fits=fits)
+        raise SettingError("heads_split", field="d_model", value=c.d_model, heads=c.n_heads, fits=fits, others=["n_heads"])
     if c.qk_width % c.n_heads:
         above = (c.qk_width // c.n_heads + 1) * c.n_heads
-        raise _setting_error("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}",
-                             "heads_split", heads=c.n_heads, fits=[above])
+        raise SettingError("heads_split", field="qk_dim", value=c.qk_dim, heads=c.n_heads, fits=[above], others=["n_heads"])
     for side in get_args(Side):
         pad, size = c.pad_id(side), c.vocab_size(side)
         if not is_int(pad) or not 0 <= pad < size:
-            raise _setting_error(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}",
-                                 "pad_outside", size=size, last=size - 1)
+            raise SettingError("pad_outside", field=f"{side}_pad_id", value=pad, size=size, last=size - 1)
 
 
 def _check_combinations(c: TransformerConfig) -> None:
     """Raise `SettingError` for settings that contradict each other."""
     if c.has_rotary_positions and c.d_k % 2:
-        raise _setting_error(
-            "position", c.position, f"rotates pairs of features, and a head's query is {c.d_k} wide",
-            f"use an even head width, such as qk_dim={c.n_heads * (c.d_k + 1)}",
-            "odd_width", width=c.d_k, fits=c.n_heads * (c.d_k + 1),
-        )
+        raise SettingError("odd_width", field="position", value=c.position, width=c.d_k, fits=c.n_heads * (c.d_k + 1),
+                           others=["qk_dim"])
     if c.norm == "none" and c.final_norm:
-        raise _setting_error("final_norm", True, "has no effect with norm='none'", "use norm='pre', or final_norm=False",
-                             "norm_missing")
+        raise SettingError("norm_missing", field="final_norm", value=True, others=["norm"])
     if not c.has_encoder and c.n_segments:
-        raise _setting_error("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'",
-                             "segments_without_encoder")
+        raise SettingError("segments_without_encoder", field="n_segments", value=c.n_segments, others=["architecture"])
     if c.has_decoder and not c.head:
-        raise _setting_error("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True",
-                             "logits_needed")
+        raise SettingError("logits_needed", field="head", value=False, others=["architecture"])
     if c.tie_output and not c.has_head:
-        raise _setting_error("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False",
-                             "logits_missing")
+        raise SettingError("logits_missing", field="tie_output", value=True, others=["head"])
     if c.mask_padded_queries and not any(map(c.masks_padding, c.sides)):
-        raise _setting_error(
-            "mask_padded_queries", True, "has no padding mask to use",
-            "turn on mask_source_padding or mask_target_padding of a side that the architecture has", "padding_shown",
-        )
+        raise SettingError("padding_shown", field="mask_padded_queries", value=True,
+                           others=["architecture", "mask_source_padding", "mask_target_padding"])

@@ -63,8 +63,7 @@ def measure_sentences(
     if n < 1:
         raise ValueError(f"n={n} is not a number of sentences; use at least 1.")
     if not model.config.has_cross_attention or not all(isinstance(words, Vocabulary) for words in vocabulary.values()):
-        raise UserError("this experiment needs an encoder-decoder with word vocabularies; choose a translation model.",
-                        "grammar_model")
+        raise UserError("grammar_model")
     found: list[MeasuredSentence] = []
     tried = 0
     for example in islice(held_out_examples() if sentences is None else sentences, TRIES_PER_SENTENCE * n):
@@ -76,8 +75,7 @@ def measure_sentences(
         if len(found) == n:
             break
     if not found:
-        raise UserError(f"none of {tried} sentences changes its translation with one word; choose a model that translates them.",
-                        "grammar_none", count=tried)
+        raise UserError("grammar_none", count=tried)
     return SentenceEffects(tuple(found), mean_effects([measured.effects for measured in found]), tried)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_core.config import Side, StackName, TransformerConfig, side_of
+from viz_core.config import SIDE_NAMES, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.patching import CleanCorruptedRuns, Direction, Patch, PatchGrid, Site, edited_logits, patch_effects
 from viz_core.experiments.ranking import rank_correlation, ranks
 from viz_core.messages.errors import UserError
@@ -110,12 +110,11 @@ def first_changed_key(runs: CleanCorruptedRuns, stack: StackName, attention: Att
 def _check(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName, key: int, query: int | None) -> None:
     config = runs.model.config
     if not n_heads(config, stack, attention):
-        raise UserError(f"this model has no {attention} in its {stack}; choose another attention.", "no_head_of_attention")
+        raise UserError("no_head_of_attention")
     for side, at in ((key_side(stack, attention), key), (side_of(stack), query)):
         length = runs.clean.ids[side].shape[1]
         if at is not None and not 0 <= at < length:
-            raise UserError(f"position {at} of the {side} is not read by this attention; use 0 to {length - 1}.", "patch_key",
-                            side=side, at=at + 1)
+            raise UserError("patch_key", side=SIDE_NAMES[side], at=at + 1)
 
 
 def n_heads(config: TransformerConfig, stack: StackName, attention: AttentionName) -> int:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.capture import Capture
-from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.config import SIDE_NAMES, STACKS, Side, TransformerConfig
 from viz_core.messages.errors import UserError
 from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
@@ -82,7 +82,7 @@ def measure_leak(model: Transformer, batch: Batch, item: int, position: int, id:
     side = causal_side(model.config)
     was = int(batch.ids[side][item, position])
     if was == id:
-        raise UserError(f"{side} id {id} is already at this position; choose another word.", "same_word", side=side)
+        raise UserError("same_word", side=SIDE_NAMES[side])
     on, off = (_output_changes(model, batch, item, position, id, causal) for causal in (True, False))
     return LeakResult(position, was, id, *on, *off)
 

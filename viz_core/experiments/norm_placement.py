@@ -199,7 +199,7 @@ def loss_gradients(
     masks = [batch.token_masks(model.config) for batch in batches]
     n_labels = [int(each["labels"].sum()) for each in masks]
     if not all(n_labels):
-        raise UserError("The text has no next token to predict; type a sentence of at least two words.", "no_next_token")
+        raise UserError("no_next_token")
     tap = NO_TAP if editing_tap is None else Tracer(keep=(), edit=editing_tap)
     sums: list[Tensor] = []
     mean = 0.0

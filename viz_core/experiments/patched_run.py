@@ -23,14 +23,13 @@ def patched_run(
     """
     side, config = side_of(site.stack), model.config
     if donor.config != config or site not in sites(config):
-        raise UserError(f"the model has no {site}; choose another site.", "patch_no_site")
+        raise UserError("patch_no_site")
     donor_ids = donor[f"ids.{side}"][donor_item, : donor.length(side, donor_item)]
     aligned = align_tokens(donor_ids.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
     partner = {i: j for i, j in aligned if i is not None and j is not None}
     tokens = list(partner) if token is None else [token]
     if not tokens or not partner.keys() >= set(tokens):
-        raise UserError(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
-                        token=0 if token is None else token + 1)
+        raise UserError("patch_no_partner", token=0 if token is None else token + 1)
     value = torch.from_numpy(donor[site.stage(config)][donor_item].copy())  # [(H,) T, D]
     to, stage = [partner[i] for i in tokens], site.stage(config)
 

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from viz_core.capture import Capture
-from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
+from viz_core.config import SIDE_NAMES, STACKS, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.question import Question, is_same_answer
 from viz_core.generate.kv_cache import can_cache
 from viz_core.messages.errors import UserError
@@ -153,16 +153,14 @@ def run_clean_and_corrupted(
     read = {config.input_side: (clean, corrupted)}
     if config.has_cross_attention:
         if target is None:
-            raise UserError("target=None, but architecture='encoder-decoder' reads it; give target ids.", "no_sentences",
-                            side="target")
+            raise UserError("no_sentences", side=SIDE_NAMES["target"])
         read["target"] = (target, target)
     found = {side: align_tokens(list(a), list(b)) for side, (a, b) in read.items()}
     other_at = next((j for i, j in found[config.output_side] if i == question.position), None)
     if other_at is None:
-        raise UserError(f"position {question.position} has no counterpart in the other run; choose another one.", "patch_place",
-                        at=question.position + 1)
+        raise UserError("patch_place", at=question.position + 1)
     if all(None in pair for pair in found[config.input_side]):
-        raise UserError("no token of one sentence has a partner in the other; change fewer words.", "patch_no_pairs")
+        raise UserError("patch_no_pairs")
     places = (question.position, other_at)
     if config.has_decoder and can_cache(config):
         read["target"] = tuple(ids[: at + 1] for ids, at in zip(read["target"], places, strict=True))  # type: ignore[assignment]
@@ -170,11 +168,10 @@ def run_clean_and_corrupted(
     first, second = (_record_run(model, {side: both[i] for side, both in read.items()}, at) for i, at in enumerate(places))
     contrast = CleanCorruptedRuns(model, question, first, second, found)
     if not all(run.logits.isfinite().all() for run in (first, second)):
-        raise UserError("the logits are infinite or NaN, so nothing can be compared; choose another norm or scale.", "not_finite")
+        raise UserError("not_finite")
     a, b = contrast.logit_differences
     if is_same_answer(a, b):
-        raise UserError(f"both runs have nearly the same logit difference ({a:.4f} and {b:.4f}); choose another word.",
-                        "patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
+        raise UserError("patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
     return contrast
 
 
@@ -189,21 +186,17 @@ def runs_of_captures(
 
 def _check_inputs(config: TransformerConfig, clean: Sequence[int], corrupted: Sequence[int], question: Question) -> None:
     if not config.has_head:
-        raise UserError(
-            "head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head"
-        )
+        raise UserError("patch_no_head")
     if not len(clean) or not len(corrupted):
-        raise UserError("a sentence is empty; give both at least one token.", "no_tokens", side=config.input_side, number=1)
+        raise UserError("no_tokens", side=SIDE_NAMES[config.input_side], number=1)
     if list(clean) == list(corrupted):
-        raise UserError("both sentences have the same ids; change a word.", "patch_equal")
+        raise UserError("patch_equal")
     if question.word == question.other:
-        raise UserError("the question compares a word with itself; choose another word.", "patch_same_word")
+        raise UserError("patch_same_word")
     last = config.output_vocab_size - 1
     for word in (question.word, question.other):
         if not 0 <= word <= last:
-            raise UserError(
-                f"id {word} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=word, last=last
-            )
+            raise UserError("id_outside", side=SIDE_NAMES[config.output_side], id=word, last=last)
 
 
 class _PatchTap:

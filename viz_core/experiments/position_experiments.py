@@ -26,7 +26,7 @@ from viz_core.tracing import Tracer
 RELATIVE_TOLERANCE = 1e-5  # the error of float32 sums in another order, relative to the largest number
 UNLIMITED_TEST_LENGTH = 257  # tokens with which a scheme without a length limit is tested
 MAX_WORDS = 48  # of a sentence in these experiments
-NOT_FINITE = UserError("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale.", "not_finite")
+NOT_FINITE = UserError("not_finite")
 
 
 # ---------------------------------------------------------------- one sentence
@@ -183,7 +183,7 @@ def _run_scheme(model: Transformer, position: Position, ids: Sequence[int], seed
     except UserError as error:
         return SchemeOnSentence(position, error.without_traceback())
     if "layers.0.self_attn.weights" not in stages:
-        no_layers = UserError("This model has no layers, so it has no attention; give it at least one layer.", "no_attention")
+        no_layers = UserError("no_attention")
         return SchemeOnSentence(position, no_layers)
     return SchemeOnSentence(position, None, **{name.rpartition(".")[2]: _read_only(x[0]) for name, x in stages.items()})
 
@@ -261,9 +261,9 @@ def reorder(model: Transformer, ids: Sequence[int], order: Sequence[int], seed: 
     if sorted(order) != list(range(len(ids))):
         raise ValueError(f"order={tuple(order)} is not an order of {len(ids)} words; name each position from 0 once.")
     if len(ids) < 2:
-        raise UserError("One token has only one order: type a second word.", "one_order")
+        raise UserError("one_order")
     if [ids[i] for i in order] == list(ids):
-        raise UserError("Both orders give the model the same ids: choose words with different ids.", "same_ids")
+        raise UserError("same_ids")
     rows = tuple(_reorder(model, position, ids, order, seed) for position in POSITION_SCHEMES)
     return Reordering(tuple(order), rows)
 
@@ -331,7 +331,7 @@ class Prepending:
 def prepend(model: Transformer, ids: Sequence[int], front: Sequence[int], seed: int = 0) -> Prepending:
     """Run the sentence alone and after the words `front`, with each scheme and the first stack's own mask."""
     if not front:
-        raise UserError("Type at least one word to put in front.", "nothing_in_front")
+        raise UserError("nothing_in_front")
     rows = tuple(_prepend(model, position, ids, front, seed) for position in POSITION_SCHEMES)
     return Prepending(len(front), rows)
 

@@ -42,9 +42,7 @@ def propose_question(
     """
     config = clean.config
     if not config.has_head:
-        raise UserError(
-            "head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head"
-        )
+        raise UserError("patch_no_head")
     best, largest = None, 0.0
     for place, other_at in _partners(clean, corrupted, item, corrupted_item):
         if position not in (None, place):

@@ -30,13 +30,13 @@ from viz_core.analysis.kept_positions import KeptPositions, renormalize_over_kep
 from viz_core.analysis.labelled_weights import QueryKeyWords, query_key_labels
 from viz_core.analysis.word_attention import word_visibility, word_weights
 from viz_core.capture import Capture
+from viz_core.config import SIDE_NAMES
 from viz_core.figures import theme
 from viz_core.figures.glosses import NO_GLOSSES, gloss, glosses_of
 from viz_core.figures.panels import Panel, panel, with_header
 from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
-from viz_core.stages import SIDE_NAMES
 from viz_core.text import display_token, in_quotes, shorten
 
 ColourMode = Literal["largest", "one", "uniform"]

@@ -12,12 +12,12 @@ from viz_core.analysis.attention import MASK_STAGES, AttentionKind, query_key_si
 from viz_core.analysis.masks import MASK_CONVENTIONS, NEITHER, REASONS, MaskConvention, blocking_reasons, mask_parts, to_convention
 from viz_core.analysis.run_alignment import AlignedRuns, merge_labels
 from viz_core.capture import Capture
+from viz_core.config import SIDE_NAMES
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.two_runs import ABSENCE_REASONS, RunView, aligned_panel, combined_absent
 from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
-from viz_core.stages import SIDE_NAMES
 from viz_core.text import display_token
 
 CONVENTION_TITLES: dict[MaskConvention, LazyText] = {

@@ -23,6 +23,7 @@ from viz_core.figures.glosses import NO_GLOSSES
 from viz_core.figures.panels import panel_header
 from viz_core.messages import language
 from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 
 QUANTIZATION_STEPS = (
     2000  # levels of √weight: a stored weight differs from the recorded one by at most 1 / this number, a small one by less
@@ -43,7 +44,7 @@ def attention_page(
     """
     all_kinds = attention_kinds(capture.config)
     if not all_kinds:
-        raise ValueError(_("This model has no layers, so it computes no attention."))
+        raise UserError("no_attention")
     page = {
         "kinds": [_kind_data(capture, kind, item, glosses, partial(_report_part, progress, i, len(all_kinds)))
                   for i, kind in enumerate(all_kinds)],

@@ -9,10 +9,11 @@ import numpy as np
 
 from viz_core.analysis.token_rows import row_labels
 from viz_core.capture import Capture
+from viz_core.config import SIDE_NAMES
 from viz_core.figures.panels import HeadSplit, Panel, Role, panel
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import brief
-from viz_core.stages import AXES, SIDE_NAMES, Stage
+from viz_core.stages import AXES, Stage
 from viz_core.text import AnyTokenizer, display_token
 
 

@@ -26,6 +26,7 @@ from viz_core.analysis.rounding import difference_above_rounding
 from viz_core.analysis.run_alignment import AlignedRuns
 from viz_core.analysis.token_rows import row_labels
 from viz_core.capture import Capture
+from viz_core.config import SIDE_NAMES
 from viz_core.figures.attention import (
     MAX_TILE,
     ColourMode,
@@ -39,7 +40,6 @@ from viz_core.figures.attention import (
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.two_runs import VIEW_TITLES, RunView, a_b_panels, before_after_panels, rounding_remark
 from viz_core.messages import translate as _
-from viz_core.stages import SIDE_NAMES
 
 # ---------------------------------------------------------------- all heads
 

@@ -7,12 +7,13 @@ import numpy as np
 
 from viz_core.analysis.rounding import difference_above_rounding
 from viz_core.analysis.run_alignment import DIVERGENCE_THRESHOLD, GAP, LABEL_SEPARATOR, AlignedRuns, Divergence, PositionPairs
+from viz_core.config import SIDE_NAMES
 from viz_core.figures.panels import AbsenceReason, Panel, panel
 from viz_core.figures.stage_panels import as_column, stage_panels, stage_title
 from viz_core.figures.two_runs import ABSENCE_REASONS, aligned_panel, rounding_remark
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
-from viz_core.stages import SIDE_NAMES, Stage
+from viz_core.stages import Stage
 from viz_core.text import AnyTokenizer, display_token
 
 Tokenizers = Mapping[str, AnyTokenizer]

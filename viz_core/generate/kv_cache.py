@@ -60,15 +60,9 @@ class KVCache:
 def uncacheable_reason(config: TransformerConfig) -> UserError | None:
     """Return why a cache is impossible with this config whatever the text, as an error; None if it is possible."""
     if not config.is_causal:
-        return UserError(
-            "causal=False lets every token attend to later ones, so each new token changes all keys and values; use causal=True, "
-            "or use_cache=False.", "cache_not_causal",
-        )
+        return UserError("cache_not_causal")
     if config.fill_value > MAX_MASK_FILL:
-        return UserError(
-            f"mask_fill={config.mask_fill!r} is not low enough to mask later tokens, so each new token changes earlier keys and "
-            "values; use mask_fill='-inf', or use_cache=False.", "cache_fill", fill=config.mask_fill,
-        )
+        return UserError("cache_fill", fill=config.mask_fill)
     return None
 
 
@@ -84,10 +78,7 @@ def _has_uniform_empty_rows(config: TransformerConfig) -> bool:
 
 def _check_padded_rows(config: TransformerConfig, masks: Masks) -> None:
     if masks.target is not None and _has_uniform_empty_rows(config) and not masks.target.any(dim=-1).all():
-        raise UserError(
-            "the text has padding whose row is fully masked, and empty_row='softmax' gives it equal weights on all tokens, later "
-            "ones too; use empty_row='zero', a text without padding, or use_cache=False.", "cache_padding",
-        )
+        raise UserError("cache_padding")
 
 
 # --- One step ---------------------------------------------------------------------------------------------------------

@@ -76,10 +76,7 @@ def _in_top_p(probs: np.ndarray, order: np.ndarray, top_p: float) -> np.ndarray:
 def check_finite(logits: np.ndarray) -> np.ndarray:
     """Return the logits. Raises `UserError` if their softmax is undefined: NaN, +∞ or no finite number."""
     if not (logits < np.inf).all() or not np.isfinite(logits).any():
-        raise UserError(
-            "the logits have no softmax, because some are NaN or infinite; choose weights, a norm or a mask fill that keep the "
-            "numbers finite.", "no_distribution",
-        )
+        raise UserError("no_distribution")
     return logits
 
 

@@ -3,11 +3,12 @@
 import math
 from dataclasses import dataclass
 
+from viz_core.messages import LazyText, lazy
 from viz_core.messages.errors import SettingError
 
 
-def _setting_error(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
-    return SettingError(f"{field}={value!r} {problem}; {remedy}.", code, field=field, value=value, **values)
+def _at_least(minimum: int) -> LazyText:
+    return lazy("a whole number of at least {least}", least=minimum)
 
 
 def _is_int_from(value: object, minimum: int) -> bool:
@@ -40,23 +41,16 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if self.temperature == 0 and not isinstance(self.temperature, bool):
-            raise _setting_error(
-                "temperature",
-                self.temperature,
-                "would divide by zero",
-                "use Greedy(), which it would become, or a temperature above 0",
-                "temperature_zero",
-            )
+            raise SettingError("temperature_zero", field="temperature", value=self.temperature)
         if not _is_number(self.temperature) or self.temperature < 0:
-            raise _setting_error("temperature", self.temperature, "is not a temperature", "use a number above 0, such as 0.7")
+            raise SettingError("value", field="temperature", value=self.temperature, fits=lazy("a number above 0, such as 0.7"))
         if self.top_k is not None and not _is_int_from(self.top_k, 1):
-            raise _setting_error(
-                "top_k", self.top_k, "leaves no token to sample", "use a whole number of at least 1, or None for all tokens"
-            )
+            raise SettingError("value", field="top_k", value=self.top_k,
+                               fits=lazy("a whole number of at least 1, or None for all tokens"))
         if not _is_number(self.top_p) or not 0 < self.top_p <= 1:
-            raise _setting_error("top_p", self.top_p, "is not a share of the probability", "use a number above 0 and up to 1")
+            raise SettingError("value", field="top_p", value=self.top_p, fits=lazy("a number above 0 and up to 1"))
         if not _is_int_from(self.seed, 0):
-            raise _setting_error("seed", self.seed, "is not a seed", "use a whole number of at least 0")
+            raise SettingError("value", field="seed", value=self.seed, fits=_at_least(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +67,9 @@ class Beam:
 
     def __post_init__(self) -> None:
         if not _is_int_from(self.num_beams, 1):
-            raise _setting_error("num_beams", self.num_beams, "keeps no beam", "use a whole number of at least 1")
+            raise SettingError("value", field="num_beams", value=self.num_beams, fits=_at_least(1))
         if not _is_number(self.length_penalty):
-            raise _setting_error("length_penalty", self.length_penalty, "is not a power", "use a number, such as 1.0")
+            raise SettingError("value", field="length_penalty", value=self.length_penalty, fits=lazy("a number, such as 1.0"))
 
 
 Strategy = Greedy | Sampling | Beam
@@ -84,5 +78,5 @@ Strategy = Greedy | Sampling | Beam
 def check_max_new_tokens(max_new_tokens: int) -> int:
     """Return `max_new_tokens`. Raises `SettingError` unless it is a whole number of at least 1."""
     if not _is_int_from(max_new_tokens, 1):
-        raise _setting_error("max_new_tokens", max_new_tokens, "allows no new token", "use a whole number of at least 1")
+        raise SettingError("value", field="max_new_tokens", value=max_new_tokens, fits=_at_least(1))
     return max_new_tokens

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_core.config import SIDE_NAMES
 from viz_core.generate.incremental import decoder_hidden_states, encode_source, init_decoder
 from viz_core.generate.trace import trace_generation
 from viz_core.messages.errors import UserError
@@ -138,8 +139,7 @@ def _loss(logits: np.ndarray, label: int) -> float:
 def _check_not_empty(start: Sequence[int], labels: Sequence[int]) -> None:
     for ids in (start, labels):
         if not len(ids):
-            raise UserError("a start and labels need at least one id each; begin with <bos>, and end with <eos>.",
-                            "no_tokens", side="target", number=1)
+            raise UserError("no_tokens", side=SIDE_NAMES["target"], number=1)
 
 
 def _row(model: Transformer, ids: Sequence[int]) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_core.config import TransformerConfig
+from viz_core.config import SIDE_NAMES, TransformerConfig
 from viz_core.generate.beam import beam_search
 from viz_core.generate.fast_decoder import FastDecoder, can_decode_fast
 from viz_core.generate.incremental import IncrementalDecoder, available_length, encode_source, init_decoder, next_logits
@@ -73,7 +73,7 @@ def generate(
         return _decode(fast, start, _token_chooser(strategy, len(start), longest), eos_id, longest)
     reader = init_decoder(model, start, source, use_cache=use_cache)
     if not start.shape[1]:
-        raise UserError("start has no ids; begin with <bos>.", "no_tokens", side="target", number=1)
+        raise UserError("no_tokens", side=SIDE_NAMES["target"], number=1)
     if isinstance(strategy, Beam):
         rows = torch.arange(len(start), device=start.device).split(1)
         searches = [beam_search(reader.select(i), start[i], strategy, eos_id=eos_id, max_new_tokens=longest) for i in rows]

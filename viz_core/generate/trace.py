@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_core.config import SIDE_NAMES
 from viz_core.generate.beam import BeamSearch, beam_search
 from viz_core.generate.incremental import IncrementalDecoder, available_length, init_decoder
 from viz_core.generate.sampling import random_numbers, sample
@@ -51,7 +52,7 @@ def trace_generation(
     whatever the strategy; beam search starts after them. Raises `ValueError` as `generate` does.
     """
     if not len(start):
-        raise UserError("start has no ids; begin with <bos>.", "no_tokens", side="target", number=1)
+        raise UserError("no_tokens", side=SIDE_NAMES["target"], number=1)
     first, source_row = _row(model, start), None if source is None else _row(model, source)
     longest = available_length(model, len(start), check_max_new_tokens(max_new_tokens))
     forced_ids, search = list(forced_ids)[:longest], None

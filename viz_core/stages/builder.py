@@ -5,14 +5,14 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.config import SIDE_NAMES, STACKS, Side, TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
 from viz_core.config.position_schemes import EQUALS
 from viz_core.messages import NO_TEXT, LazyText, lazy
 from viz_core.messages.number_format import latex_number, with_minus_sign
 from viz_core.stages.library_names import layer_names, norm_names, stack_names, torch_side, with_document_names
 from viz_core.stages.specs import ATTENTION, EMBEDDING, FFN, NORM_STAGES, OUTPUT, SCORE_BIAS, StageSpec
-from viz_core.stages.stage import LIBRARY_TITLES, SIDE_NAMES, Stage
+from viz_core.stages.stage import LIBRARY_TITLES, Stage
 
 StageGenerator = Generator[Stage, None, str]  # yields stages and returns the name of the output stage
 OPERATOR_WORDS = {",": lazy("with"), "@^T": lazy("@ the transpose of")}  # the operators of `StageSpec` that are words on screen

@@ -31,7 +31,6 @@ AXES = {
     "1": lazy("broadcast"),
 }
 # Names in sentences, by the keys in code and links.
-SIDE_NAMES: dict[str, LazyText] = {"source": lazy("source"), "target": lazy("target")}
 STACK_NAMES: dict[str, LazyText] = {"encoder": lazy("encoder"), "decoder": lazy("decoder")}
 ARCHITECTURE_NAMES: dict[str, LazyText] = {
     "encoder-decoder": lazy("encoder-decoder"), "encoder-only": lazy("encoder-only"), "decoder-only": lazy("decoder-only"),

@@ -18,10 +18,10 @@ def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
     """
     word = typed.strip() or typed  # a single space may be a character token
     if not word:
-        raise UserError("the answer is empty; type one word.", "answer_empty")
+        raise UserError("answer_empty")
     shown = display_token(word[:MAX_SHOWN_CHARS])
     if len(word) > MAX_SELECTION_CHARS:
-        raise UserError(f"{shown!r}… has {len(word):,} characters; give one word.", "answer_long", word=shown, count=len(word))
+        raise UserError("answer_long", word=shown, count=len(word))
     found = [_encode_word(tokenizer, text) for text in dict.fromkeys((f" {word}", word))]
     single = next((ids[0] for ids in found if len(ids) == 1 and _is_word(tokenizer, ids[0])), None)
     if single is not None:
@@ -30,14 +30,13 @@ def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
     if named is not None:
         return named
     if not word.strip():
-        raise UserError("the answer is empty; type one word.", "answer_empty")
+        raise UserError("answer_empty")
     if len(found[-1]) > 1:
-        raise UserError(f"{shown!r} is {len(found[-1])} tokens; give one word.", "answer_tokens", word=shown, count=len(found[-1]))
+        raise UserError("answer_tokens", word=shown, count=len(found[-1]))
     similar = next((near for token, near in tokenizer.unknown_with_suggestions(word)), [])
     if similar:
-        raise UserError(f"{shown!r} is not in the vocabulary of this model; choose {' or '.join(similar)}.", "answer_similar",
-                        word=shown, fits=similar)
-    raise UserError(f"{shown!r} is not in the vocabulary of this model; choose another word.", "answer_unknown", word=shown)
+        raise UserError("answer_similar", word=shown, fits=similar)
+    raise UserError("answer_unknown", word=shown)
 
 
 def _encode_word(tokenizer: AnyTokenizer, text: str) -> list[int]:

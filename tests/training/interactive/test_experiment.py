@@ -60,12 +60,12 @@ def test_json_brings_an_experiment_back() -> None:
 
 
 @pytest.mark.parametrize(("factor", "values", "seeds", "named"), [
-    ("config.norm", ["pre"], (0,), "2 to 4 values"), ("learning_rate", [1e-3] * 3, (0,), "different conditions"),
-    ("learning_rate", [1e-3, 1e-2, 1e-1, 1.0, 2.0], (0,), "2 to 4 values"), ("config.norm", ["pre", "post"], (), "seeds"),
+    ("config.norm", ["pre"], (0,), "choose 2 to 4"), ("learning_rate", [1e-3] * 3, (0,), "different ones"),
+    ("learning_rate", [1e-3, 1e-2, 1e-1, 1.0, 2.0], (0,), "choose 2 to 4"), ("config.norm", ["pre", "post"], (), "seeds"),
     ("config.norm", ["pre", "post"], (1, 1), "seeds"), ("config.norm", ["pre", "post"], tuple(range(6)), "seeds"),
     ("config.norm", ["pre", "post"], (-1,), "seeds"), ("config.norm", ["pre", "post"], (True,), "seeds"),
     ("config.source_vocab_size", [8, 9], (0,), "source_vocab_size"), ("config.norm", ["pre", {}], (0,), "config.norm"),
-    ("config.norm", ["pre", "most"], (0,), "norm='most'"), ("config.nrom", ["pre", "post"], (0,), "config.nrom"),
+    ("config.norm", ["pre", "most"], (0,), "norm cannot be 'most'"), ("config.nrom", ["pre", "post"], (0,), "config.nrom"),
     ("steps", [5, 6], (0,), "steps"), ("seed", [5, 6], (0,), "seed"), ("learning_rate", [1e-3, float("nan")], (0,),
     "learning_rate"),
 ])
@@ -86,7 +86,7 @@ def test_a_hostile_experiment_is_refused_in_one_sentence(change: dict[str, Any])
         Experiment.from_json(json.dumps({**said, **change}))
     assert "\n" not in str(raised.value)
     for text in ("", "[]", "{", "[" * 5000, "x" * 9000):
-        with pytest.raises(UserError, match="not an experiment"):
+        with pytest.raises(UserError, match="This is not the recipe of a training"):
             Experiment.from_json(text)
 
 

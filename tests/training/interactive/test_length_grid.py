@@ -33,8 +33,8 @@ def test_a_cell_is_the_accuracy_on_rows_of_its_length() -> None:
 
 def test_a_length_that_no_row_has_is_refused() -> None:
     model = Transformer(RECIPE.config, 0)
-    with pytest.raises(UserError, match="length is 61"):
+    with pytest.raises(UserError, match="length cannot be 61"):
         score_length(model, RECIPE, 61)
     endless = Recipe(task="translate")
-    with pytest.raises(UserError, match="'translate' has no length parameter"):
+    with pytest.raises(UserError, match="no setting for the length of its rows"):
         measure_length_grid([(Transformer(endless.config, 0), endless)], [4])

@@ -83,16 +83,11 @@ def check_training_size(recipe: Recipe) -> None:
     """Raise `UserError` for a run that exceeds a limit of the app."""
     count, work, size = n_parameters(recipe.config), flops_per_step(recipe) * recipe.steps, estimate_bytes(recipe)
     if count > MAX_TRAINING_PARAMETERS:
-        raise UserError(f"the model would have {count:,} parameters and the limit for training is {MAX_TRAINING_PARAMETERS:,}; "
-                        "lower d_model, d_ff or the number of layers.", "training_parameters", count=count,
-                        limit=MAX_TRAINING_PARAMETERS)
+        raise UserError("training_parameters", count=count, limit=MAX_TRAINING_PARAMETERS)
     if size > MAX_TRAINING_BYTES:
-        raise UserError(f"training would take {megabytes(size)} and the limit is {megabytes(MAX_TRAINING_BYTES)}; lower the "
-                        "batch, the length or the model sizes.", "training_bytes", size_bytes=size, limit_bytes=MAX_TRAINING_BYTES)
+        raise UserError("training_bytes", size=megabytes(size), limit=megabytes(MAX_TRAINING_BYTES))
     if work > MAX_TRAINING_OPERATIONS:
-        raise UserError(f"training would take {work:.1e} operations and the limit is {MAX_TRAINING_OPERATIONS:.1e}; lower the "
-                        "steps, the batch, the length or the model sizes.", "training_operations", count=work,
-                        limit=MAX_TRAINING_OPERATIONS)
+        raise UserError("training_operations", count=work, limit=MAX_TRAINING_OPERATIONS)
 
 
 def _sum_over_stages(config: TransformerConfig, shape: tuple[int, int, int], measure: Callable[[tuple[Stage, ...]], int]) -> int:

@@ -56,16 +56,13 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.conditions) <= MAX_CONDITIONS or len({arm.name for arm in self.conditions}) < len(self.conditions):
-            raise UserError(f"an experiment has 2 to {MAX_CONDITIONS} different conditions; this one has {len(self.conditions)}.",
-                            "experiment_arms", count=len(self.conditions), most=MAX_CONDITIONS)
+            raise UserError("experiment_arms", count=len(self.conditions), most=MAX_CONDITIONS)
         valid = all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= MAX_SEED for s in self.seeds)
         if not valid or not 1 <= len(self.seeds) <= MAX_SEEDS or len(set(self.seeds)) < len(self.seeds):
-            raise UserError(f"an experiment has 1 to {MAX_SEEDS} different seeds, each from 0 to {MAX_SEED}.", "experiment_seeds",
-                            most=MAX_SEEDS, largest=MAX_SEED)
+            raise UserError("experiment_seeds", most=MAX_SEEDS, largest=MAX_SEED)
         for arm in self.conditions:
             if fixed := sorted(arm.changes.keys() & set(FIXED_FIELDS)):
-                raise UserError(f"a condition changes {fixed[0]}, which must be the same in all conditions; choose another factor.",
-                                "experiment_fixed", name=fixed[0])
+                raise UserError("experiment_fixed", name=fixed[0])
             for name, value in arm.changes.items():
                 check_setting_value(name, value)
             self.recipe(arm, self.seeds[0])
@@ -97,7 +94,7 @@ class Experiment:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Parse an experiment from untrusted JSON. Raises `UserError` if it is invalid."""
-        error = UserError("this is not an experiment; copy the whole link again.", "recipe_text")
+        error = UserError("recipe_text")
         if not isinstance(text, str) or len(text) > MAX_LINK_BYTES:
             raise error
         try:
@@ -115,8 +112,7 @@ def vary_factor(base: Recipe, factor: str, values: Sequence[Any], seeds: Sequenc
     """Return an experiment with one condition for each of two to four values of a factor, such as "config.position" or
     "learning_rate"."""
     if not 2 <= len(values) <= MAX_FACTOR_VALUES:
-        raise UserError(f"a factor has 2 to {MAX_FACTOR_VALUES} values; this one has {len(values)}.", "experiment_arms",
-                        count=len(values), most=MAX_FACTOR_VALUES)
+        raise UserError("experiment_arms", count=len(values), most=MAX_FACTOR_VALUES)
     return Experiment(base, tuple(Condition(str(value), MappingProxyType({factor: value})) for value in values), tuple(seeds))
 
 

@@ -47,7 +47,7 @@ def measure_length_grid(models: Sequence[tuple[Transformer, Recipe]], lengths: S
     range."""
     for __, recipe in models:
         if "length" not in recipe.parameters:
-            raise UserError(f"the task {recipe.task!r} has no length parameter.", "no_length")
+            raise UserError("no_length")
     scores = np.array([[score_length(model, recipe, n) or (np.nan, np.nan) for n in lengths] for model, recipe in models])
     train = tuple(recipe.parameters["length"] for __, recipe in models)
     return LengthGrid(train, tuple(lengths), scores[..., 1], scores[..., 0])

@@ -163,8 +163,7 @@ class Measurement:
                 induction_scores=tuple(map(_parse_numbers, facts["induction"])),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise UserError("this file is not a stored measurement, or was changed; measure the experiment again.",
-                            "measurement") from None
+            raise UserError("measurement") from None
 
 
 @cache
@@ -176,8 +175,7 @@ def load_measurement(name: str) -> Measurement | None:
         return None
     found = Measurement.from_json(path.read_text(encoding="utf-8"))
     if found.experiment != offered or [(r.condition, r.seed) for r in found.results] != [run[:2] for run in offered.runs()]:
-        raise UserError(f"the stored measurement {name!r} has a different recipe from the experiment; measure it again.",
-                        "measurement_recipe", name=name)
+        raise UserError("measurement_recipe", name=name)
     return found
 
 

@@ -54,14 +54,13 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if not isinstance(self.task, str) or self.task not in TASKS:
-            raise UserError(f"task={_shorten(self.task)} is not one of the tasks; use {', '.join(TASKS)}.", "recipe_choice",
-                            name="task", given=_shorten(self.task), fits=tuple(TASKS))
+            raise UserError("recipe_choice", name="task", given=_shorten(self.task), fits=tuple(TASKS))
         if not isinstance(self.parameters, Mapping):
-            raise _type_error("parameters", self.parameters, "an object of names and whole numbers")
+            raise _type_error("parameters", self.parameters)
         if not isinstance(self.config, TransformerConfig):
-            raise _type_error("config", self.config, "an object of settings")
+            raise _type_error("config", self.config)
         if not isinstance(self.decay, bool):
-            raise _type_error("decay", self.decay, "true or false")
+            raise _type_error("decay", self.decay)
         _check_numbers(self)
         parameters = self.task_definition.complete_parameters(self.parameters)
         object.__setattr__(self, "parameters", MappingProxyType(parameters))
@@ -145,20 +144,20 @@ class Recipe:
             if not decompressor.eof:
                 raise ValueError("truncated, or longer than any recipe")
         except (ValueError, zlib.error):  # UnicodeError and binascii.Error are ValueErrors
-            raise UserError("this is not a training recipe; copy the whole link again.", "recipe_text") from None
+            raise UserError("recipe_text") from None
         return cls.from_json(data)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Parse a recipe from untrusted JSON. Raises `UserError` if it is invalid."""
         if not isinstance(text, str) or len(text) > MAX_LINK_BYTES:
-            raise UserError(f"this recipe is not text, or is longer than {MAX_LINK_BYTES} characters.", "recipe_text")
+            raise UserError("recipe_text")
         try:
             stored = json.loads(text)
         except (ValueError, RecursionError):
-            raise UserError("this recipe is not JSON; copy the whole link again.", "recipe_text") from None
+            raise UserError("recipe_text") from None
         if not isinstance(stored, dict) or "task" not in stored:
-            raise UserError("this recipe is not a JSON object with a task; copy the whole link again.", "recipe_text")
+            raise UserError("recipe_text")
         names = tuple(f.name for f in fields(cls))
         if unknown := sorted(stored.keys() - set(names)):
             raise _unknown_name_error(unknown[0], names)
@@ -168,7 +167,7 @@ class Recipe:
 def _config_from_json(stored: Any) -> TransformerConfig:
     """Return the config of a parsed JSON value."""
     if not isinstance(stored, dict):
-        raise _type_error("config", stored, "an object of settings")
+        raise _type_error("config", stored)
     allowed = tuple(name for name in FIELDS if name not in TASK_FIELDS)
     if unknown := sorted(stored.keys() - set(allowed)):
         raise _unknown_name_error(unknown[0], allowed)
@@ -181,7 +180,7 @@ def _config_from_json(stored: Any) -> TransformerConfig:
 def check_setting_value(name: str, value: Any) -> None:
     """Raise `UserError` for a value that no setting can have: an object, or a list of anything but strings."""
     if not (all(isinstance(one, str) for one in value) if isinstance(value, list | tuple) else not isinstance(value, Mapping)):
-        raise _type_error(name, value, "a number, a name, true or false, or a list of names")
+        raise _type_error(name, value)
 
 
 def _check_numbers(r: Recipe) -> None:
@@ -201,28 +200,23 @@ def _check_model(r: Recipe) -> None:
     """Check that the model fits the task, before anything of the model's size is allocated."""
     c, task = r.config, r.task_definition
     if c.architecture not in task.architectures:
-        raise UserError(f"architecture={c.architecture!r} does not fit the task {r.task!r}; use {', '.join(task.architectures)}.",
-                        "recipe_choice", name="architecture", given=c.architecture, fits=task.architectures)
+        raise UserError("recipe_choice", name="architecture", given=c.architecture, fits=task.architectures)
     if not c.has_head:
-        raise UserError("head=False gives a model without logits to train on; use head=True.", "recipe_choice", name="head",
-                        given="False", fits=("True",))
+        raise UserError("recipe_choice", name="head", given="False", fits=("True",))
     for side in c.sides:
         check_number(f"{'n_encoder_layers' if side == 'source' else 'n_decoder_layers'}", c.n_layers(side), 0,
                      MAX_TRAINING_LAYERS, is_integer=True)
     longest = max(task.kind.max_lengths(r.parameters, c.architecture).values())
     if c.has_position_table and longest > c.max_len:
-        raise UserError(f"max_len={c.max_len} is too short for {longest} tokens; raise max_len to {longest}.", "max_len",
-                        max_len=c.max_len, tokens=longest)
+        raise UserError("max_len", max_len=c.max_len, tokens=longest)
 
 
 def _unknown_name_error(name: object, fits: tuple[str, ...]) -> UserError:
-    return UserError(
-        f"a recipe has no field {_shorten(name)}; use {', '.join(fits)}.", "recipe_unknown", name=_shorten(name), fits=fits
-    )
+    return UserError("recipe_unknown", name=_shorten(name), fits=fits)
 
 
-def _type_error(name: str, value: object, due: str) -> UserError:
-    return UserError(f"{name} is {_shorten(value)}; use {due}.", "recipe_kind", name=name, given=_shorten(value))
+def _type_error(name: str, value: object) -> UserError:
+    return UserError("recipe_kind", name=name, given=_shorten(value))
 
 
 def _shorten(value: object) -> str:

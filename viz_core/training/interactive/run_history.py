@@ -50,8 +50,7 @@ class Snapshot:
         expected = dict(model.named_parameters())
         matches = {name: p.shape for name, p in expected.items()} == {name: x.shape for name, x in self.weights.items()}
         if not matches or any(x.dtype not in SNAPSHOT_DTYPES or not x.isfinite().all() for x in self.weights.values()):
-            raise UserError("these weights belong to another model, or some of them are not finite; train it again.",
-                            "training_state")
+            raise UserError("training_state")
         with torch.no_grad():
             for name, parameter in expected.items():
                 parameter.copy_(self.weights[name])
@@ -68,7 +67,7 @@ class Snapshot:
             found = read_tensors(data)
             (step,) = {int(name.partition(".")[0]) for name in found}
         except (SafetensorError, ValueError, TypeError):
-            raise UserError("this is not a snapshot of a training run; start it again.", "training_state") from None
+            raise UserError("training_state") from None
         return cls(step, {name.partition(".")[2]: x for name, x in found.items()})
 
 
@@ -227,7 +226,7 @@ class RunHistory:
                 weights = {n.partition(".")[2]: x for n, x in found.items() if n.startswith(f"{step}.")}
                 history._snapshots[int(step)] = Snapshot(int(step), weights)
         except (SafetensorError, ValueError, KeyError, TypeError, IndexError):
-            raise UserError("this is not the history of a training run; start it again.", "training_state") from None
+            raise UserError("training_state") from None
         return history
 
 

@@ -17,7 +17,7 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
-from viz_core.config.limits import MAX_USER_WEIGHTS_FILE_BYTES
+from viz_core.config.limits import MAX_USER_WEIGHTS_FILE_BYTES, megabytes
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.text import SPECIALS, AnyTokenizer, Vocabulary
@@ -127,13 +127,8 @@ def _render_row(
 def read_weights_file(data: bytes) -> TrainedWeights:
     """Return the trained weights in a file. Raises `UserError` for any other file."""
     if len(data) > MAX_USER_WEIGHTS_FILE_BYTES:
-        raise UserError(
-            f"this file has {len(data):,} bytes and the limit is {MAX_USER_WEIGHTS_FILE_BYTES:,}; open a smaller model.",
-            "guest_size",
-            size_bytes=len(data),
-            limit_bytes=MAX_USER_WEIGHTS_FILE_BYTES,
-        )
-    invalid = UserError("this is not a file of weights trained in this app; download it again.", "guest_file")
+        raise UserError("guest_size", size=megabytes(len(data)), limit=megabytes(MAX_USER_WEIGHTS_FILE_BYTES))
+    invalid = UserError("guest_file")
     try:
         facts = json.loads(_read_metadata(data)[METADATA_KEY])
         recipe, step = Recipe.from_json(facts["recipe"]), facts["step"]

@@ -139,8 +139,7 @@ class TrainingRun:
             taken = self._train_step(batch, rate)
             loss, accuracy = self._evaluate_if_due(taken)
         except torch.OutOfMemoryError:
-            raise UserError(f"{self.device} has too little memory for this step; lower the batch, the length or the model sizes.",
-                            "training_memory", device=self.device) from None
+            raise UserError("training_memory", device=self.device) from None
         labels, pad = batch["labels"], self.model.config.pad_id(self.model.config.output_side)
         assert taken.logits is not None  # the loss is computed in one piece
         share = _count_correct(taken.logits, labels, pad) / int((labels != pad).sum())
@@ -253,9 +252,9 @@ def _parse_metadata(text: str) -> dict[str, object]:
     types: dict[str, type | tuple[type, ...]] = {"recipe": str, "done": int, "waited": int, "best": (int, float, type(None))}
     complete = isinstance(values, dict) and values.keys() == {*types, "stopped"}
     if not complete or not all(isinstance(values[name], kind) for name, kind in types.items()) or values["done"] < 0:
-        raise UserError("this is not the state of a training run; start it again.", "training_state")
+        raise UserError("training_state")
     if values["stopped"] not in (None, *get_args(StopReason)):
-        raise UserError("this is not the state of a training run; start it again.", "training_state")
+        raise UserError("training_state")
     return dict(values)
 
 
@@ -268,5 +267,5 @@ def _parse_tensors(data: bytes, run: TrainingRun) -> dict[str, Tensor]:
     prefixes = STATE_PREFIXES if run.steps_done else STATE_PREFIXES[:1]
     expected = {f"{prefix}.{name}": p.shape for name, p in run.model.named_parameters() for prefix in prefixes}
     if {name: x.shape for name, x in found.items()} != expected or any(x.dtype != torch.float32 for x in found.values()):
-        raise UserError("these tensors do not belong to this training run; start it again.", "training_state")
+        raise UserError("training_state")
     return found

@@ -199,11 +199,11 @@ class Dispatcher:
         logging.getLogger(__name__).error("A training run failed", exc_info=error)
         kind = type(error).__name__
         for job in jobs:
-            self._hold_with_error(job, UserError(f"training failed with the error {kind}: {error}", "training_failed", kind=kind))
+            self._hold_with_error(job, UserError("training_failed", kind=kind))
 
     async def _handle_lost_scheduler(self, pool: WorkerPool) -> None:
         """Handle a scheduler that no longer answers: put every queued job on hold with an error."""
-        problem = UserError("the scheduler no longer answers; start it again.", "no_scheduler", address=str(self.scheduler))
+        problem = UserError("no_scheduler", address=str(self.scheduler))
         for job in self.queue.active_jobs():
             self._hold_with_error(job, problem)
         for task in self._tasks:
@@ -214,11 +214,9 @@ class Dispatcher:
     def _worker_lost_error(self, attempt: RunAttempt) -> UserError:
         """Return the error for a worker that is gone."""
         step = attempt.job.runs[attempt.run_index].saved_step
-        return UserError(f"the worker process died; step {step} is saved and training can resume there.",
-                         "worker_died", step=step)
+        return UserError("worker_died", step=step)
 
     def _worker_timeout_error(self, attempt: RunAttempt) -> UserError:
         """Return the error for a worker that did not answer."""
         step = attempt.job.runs[attempt.run_index].saved_step
-        return UserError(f"the worker process did not answer and was killed; step {step} is saved and training can resume there.",
-                         "worker_silent", step=step)
+        return UserError("worker_silent", step=step)

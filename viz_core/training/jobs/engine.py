@@ -191,7 +191,7 @@ def _parse_request(request_json: str) -> Recipe | Experiment:
     try:
         data = json.loads(request_json)
     except (TypeError, ValueError, RecursionError):
-        raise UserError("this is not a training recipe; copy the whole link again.", "recipe_text") from None
+        raise UserError("recipe_text") from None
     return Experiment.from_json(request_json) if isinstance(data, dict) and "arms" in data else Recipe.from_json(request_json)
 
 

@@ -15,6 +15,7 @@ from viz_core.config.limits import (
     MAX_SNAPSHOTS,
     MAX_TRAINING_OPERATIONS,
     MAX_WAITING_JOBS,
+    megabytes,
 )
 from viz_core.messages.errors import UserError
 from viz_core.training.interactive.cost import DeviceSpeed, check_training_size, flops_per_step, measure_speed, n_parameters
@@ -50,17 +51,14 @@ class JobQueue:
                 same.watch(visitor, now, "run").has_requested, same.is_single_step = True, False
                 return same
             if len(queue) >= MAX_WAITING_JOBS:
-                raise UserError(
-                    f"{len(queue)} training jobs are already queued; try again later.", "jobs_waiting", count=len(queue)
-                )
+                raise UserError("jobs_waiting", count=len(queue))
             own_jobs = [
                 job
                 for job in queue
                 if (w := job.watchers.get(visitor)) is not None and w.has_requested and w.desired_state == "run"
             ]
             if len(own_jobs) >= MAX_JOBS_PER_VISITOR:
-                raise UserError(f"you already have {len(own_jobs)} training jobs queued or running; stop one first.", "own_jobs",
-                                count=len(own_jobs))
+                raise UserError("own_jobs", count=len(own_jobs))
             job = TrainingJob(uuid.uuid4().hex, device, runs, request if isinstance(request, Experiment) else None)
             job.watch(visitor, now, "run").has_requested = True
             self._jobs[job.job_id] = job
@@ -155,19 +153,7 @@ def _check_size(runs: tuple[RunRecord, ...]) -> None:
         check_training_size(run.recipe)
     work = sum(flops_per_step(run.recipe) * run.recipe.steps for run in runs)
     if work > MAX_TRAINING_OPERATIONS:
-        raise UserError(
-            f"the runs would take {work:.1e} operations and the limit is {MAX_TRAINING_OPERATIONS:.1e}; lower the steps, "
-            "the batch, the length or the model sizes.",
-            "training_operations",
-            count=work,
-            limit=MAX_TRAINING_OPERATIONS,
-        )
+        raise UserError("training_operations", count=work, limit=MAX_TRAINING_OPERATIONS)
     size = MIN_BYTES_PER_PARAMETER * sum(n_parameters(run.recipe.config) for run in runs)
     if size > MAX_JOB_BYTES:
-        raise UserError(
-            f"the weights and snapshots of the runs would take {size:,} bytes and the limit is {MAX_JOB_BYTES:,}; lower "
-            "the model sizes or the number of seeds.",
-            "training_bytes",
-            size_bytes=size,
-            limit_bytes=MAX_JOB_BYTES,
-        )
+        raise UserError("training_bytes", size=megabytes(size), limit=megabytes(MAX_JOB_BYTES))

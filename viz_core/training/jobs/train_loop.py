@@ -38,11 +38,7 @@ def run_training(mailbox: Mailbox, announce: Announce) -> None:
         device = mailbox.assignment.device
         mailbox.set_end(
             "problem",
-            UserError(
-                f"{device} has too little memory for this training run; lower the batch or the model sizes.",
-                "training_memory",
-                device=device,
-            ),
+            UserError("training_memory", device=device),
         )
 
 

@@ -210,8 +210,7 @@ async def connect(address: str, timeouts: Timeouts) -> Client:
         if client is not None:
             with suppress(Exception):  # it may not be far enough connected to be closed
                 await client.close(timeout=1)
-        raise UserError(f"the scheduler at {address} does not answer; start it, or correct the address.", "no_scheduler",
-                        address=address) from error
+        raise UserError("no_scheduler", address=address) from error
     return client
 
 

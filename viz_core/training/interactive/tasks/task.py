@@ -111,12 +111,7 @@ class Task:
     def complete_parameters(self, given: Mapping[str, object] = MappingProxyType({})) -> dict[str, int]:
         """Return all parameters, with defaults for missing ones. Raises `UserError` for an unknown name or a value out of range."""
         if unknown := sorted(map(str, given.keys() - self.parameter_ranges.keys())):
-            raise UserError(
-                f"the task {self.name!r} has no parameter {unknown[0]!r}; use {', '.join(self.parameter_ranges) or 'none'}.",
-                "recipe_unknown",
-                name=unknown[0],
-                fits=tuple(self.parameter_ranges),
-            )
+            raise UserError("recipe_unknown", name=unknown[0], fits=tuple(self.parameter_ranges))
         found = {name: given.get(name, bound.default) for name, bound in self.parameter_ranges.items()}
         for name, bound in self.parameter_ranges.items():
             check_number(name, found[name], bound.minimum, bound.maximum, is_integer=True)
@@ -152,7 +147,7 @@ class Task:
         longest = config.max_len if config.has_position_table else 10**6
         sentence = self.kind.read_words(p, config.architecture, words, longest)
         if not sentence.ids or not all(ids.size for ids in sentence.ids.values()):
-            raise UserError(f"the task {self.name!r} can read none of these words; type other words.", "nothing_to_read")
+            raise UserError("nothing_to_read")
         return sentence
 
 
@@ -161,15 +156,7 @@ def check_number(name: str, value: object, minimum: float, maximum: float, *, is
     valid = isinstance(value, int) if is_integer else isinstance(value, int | float)
     if not valid or isinstance(value, bool) or not minimum <= value <= maximum:  # type: ignore[operator]  # also false for NaN
         shown = repr(value) if len(repr(value)) <= 40 else f"{repr(value)[:40]}…"
-        kind = "whole number" if is_integer else "number"
-        raise UserError(
-            f"{name} is {shown}; use a {kind} from {minimum:,} to {maximum:,}.",
-            "recipe_number",
-            name=name,
-            given=shown,
-            least=minimum,
-            most=maximum,
-        )
+        raise UserError("recipe_number", name=name, given=shown, least=minimum, most=maximum)
 
 
 def _to_tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:

@@ -32,9 +32,7 @@ def attribution_section(pair: RunPair, question: Question) -> None:
     other = None if is_single else question.other
     try:
         if at is None:
-            raise UserError(
-                "the changed run has no token at the position of the question.", "patch_place", at=question.position + 1
-            )
+            raise UserError("patch_place", at=question.position + 1)
         call = Call(attribute_logit, pair.capture_call(run), RunInputs(run).parameters, at, question.word, other, item)
         attributed = cached(call.named("found"), "attribution", (run.run_key(), item, question.word, other, at))
         found = attributed.value()

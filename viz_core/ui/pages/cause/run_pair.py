@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from viz_core.capture import Capture
-from viz_core.config import Side
+from viz_core.config import SIDE_NAMES, Side
 from viz_core.experiments.question import first_difference
 from viz_core.experiments.replacements import Replacement, replace_any_word, suggest_replacements
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
-from viz_core.stages import SIDE_NAMES
 from viz_core.text import split_characters, split_words
 from viz_core.text.token_alignment import align_tokens
 from viz_core.ui.components.calls import Call, Expression

@@ -6,12 +6,12 @@ from viz_core.analysis.attention import attention_path, query_key_sides, token_m
 from viz_core.analysis.masks import mask_parts, mean_weight_on_cells, newly_allowed_cells
 from viz_core.analysis.summary import top_predictions
 from viz_core.capture import Capture
+from viz_core.config import SIDE_NAMES
 from viz_core.figures.attention import head_panel, head_title
 from viz_core.figures.two_runs import before_after_panels
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
-from viz_core.stages import SIDE_NAMES
 from viz_core.ui.components.calls import Call, evaluated
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, has_no_padding, layer_and_head_controls
 from viz_core.ui.shared.elements import linked_heatmaps, set_param_from_widget

@@ -9,11 +9,11 @@ import streamlit as st
 from viz_core.analysis.attention import attention_path, query_key_sides, token_mask
 from viz_core.analysis.masks import summarize_values
 from viz_core.capture import Capture
+from viz_core.config import SIDE_NAMES
 from viz_core.figures.masks import empty_row_norm_panels, implementation_panels, token_labels
 from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import SIDE_NAMES
 from viz_core.text import in_quotes
 from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.components.glosses import glossed_label

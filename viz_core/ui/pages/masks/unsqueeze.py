@@ -7,11 +7,10 @@ import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind
 from viz_core.capture import Capture
-from viz_core.config import STACKS, Side
+from viz_core.config import SIDE_NAMES, STACKS, Side
 from viz_core.figures.masks import future_weight_panel, implementation_panels
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import SIDE_NAMES
 from viz_core.ui.components.calls import Call
 from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls, layer_and_head_controls
 from viz_core.ui.shared.elements import linked_heatmaps

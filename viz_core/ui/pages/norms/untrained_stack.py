@@ -10,11 +10,11 @@ import streamlit as st
 from viz_core.analysis.norm_placement import DepthCurve, FirstNonFinite, Metric, depth_curves, first_non_finite
 from viz_core.analysis.size_estimates import estimate_size
 from viz_core.capture import Capture
-from viz_core.config import STACKS, TransformerConfig
+from viz_core.config import SIDE_NAMES, STACKS, TransformerConfig
 from viz_core.figures.norm_placement import PLACEMENT_TITLES
 from viz_core.messages import plural
 from viz_core.messages import translate as _
-from viz_core.stages import SIDE_NAMES, STACK_NAMES
+from viz_core.stages import STACK_NAMES
 from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PageContext, linked_expander, linked_widget, url_param

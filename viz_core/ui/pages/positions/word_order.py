@@ -158,7 +158,7 @@ def _swap(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGenera
     sentence = words.value()
     n = len(sentence.ids)
     if n < 2:
-        raise UserError(_("One token has only one order; type a second word."), "one_order")
+        raise UserError("one_order")
     added_ids = _added_token_ids(context)
     # Words only: neither punctuation nor tokens such as [CLS].
     word_positions = [i for i in range(n) if any(map(str.isalnum, sentence.tokens[i])) and sentence.ids[i] not in added_ids]

@@ -11,13 +11,12 @@ from viz_core.analysis.rounding import difference_above_rounding
 from viz_core.analysis.run_alignment import PositionPairs
 from viz_core.analysis.stack_input import EmbeddingScale, StackInput, embedding_norms, stack_input
 from viz_core.capture import Capture
-from viz_core.config import Init, Side
+from viz_core.config import SIDE_NAMES, Init, Side
 from viz_core.figures.position_schemes import input_panels, magnitudes_figure, two_run_input_panels
 from viz_core.figures.two_runs import RunView
 from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
-from viz_core.stages import SIDE_NAMES
 from viz_core.ui.components.calls import Call, ScreenOnly, evaluated
 from viz_core.ui.pages.positions.typed_sentence import TITLES, note_clipped_colours, show_nothing_typed
 from viz_core.ui.shared.elements import chart, is_dark, linked_heatmaps, sentence_picker

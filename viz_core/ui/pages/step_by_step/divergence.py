@@ -16,6 +16,7 @@ from viz_core.analysis.run_alignment import (
     stream_divergences,
     token_activations,
 )
+from viz_core.config import SIDE_NAMES
 from viz_core.figures.glosses import gloss
 from viz_core.figures.stage_panels import largest_cell
 from viz_core.figures.two_run_stages import (
@@ -28,7 +29,7 @@ from viz_core.figures.two_run_stages import (
 from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
-from viz_core.stages import SIDE_NAMES, STACK_NAMES
+from viz_core.stages import STACK_NAMES
 from viz_core.ui.components.calls import Call
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.components.glosses import current_glosses

@@ -11,6 +11,7 @@ from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.config.settings import Setting
 from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
+from viz_core.messages.errors import join_or
 from viz_core.presets import PRESETS
 from viz_core.ui.escape import escaped, first_few
 from viz_core.ui.shell.caching.preload import preload_home
@@ -39,7 +40,6 @@ from viz_core.ui.shell.setup import (
     error_message,
     invalidates_weights,
     is_editable,
-    join_or,
     tokenizer_choices,
     with_base_config,
     with_field,

@@ -12,12 +12,12 @@ from streamlit.delta_generator import DeltaGenerator
 from viz_core.analysis.size_estimates import SizeEstimate, estimate_size
 from viz_core.analysis.summary import word_lookup
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
+from viz_core.config import SIDE_NAMES, TransformerConfig
 from viz_core.config.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_STORED_SETUP_CHARS, cache_problem
 from viz_core.messages import language, language_problem, plural
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
-from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
+from viz_core.stages import ARCHITECTURE_NAMES
 from viz_core.text import NO_TOKEN, AnyTokenizer, TokenizerKind, Vocabulary, unknown_words, with_copied_words
 from viz_core.ui.components.glosses import set_glosses
 from viz_core.ui.escape import code_span, code_spans, escaped, first_few
@@ -215,7 +215,7 @@ def _try_run(setup: Setup) -> RunOutcome:
     source, target, notes = typed_sentences(setup)
     lines = source or target
     if not any(s.strip() for s in lines):
-        return RunOutcome(problem=error_message(UserError("", "no_text")))
+        return RunOutcome(problem=error_message(UserError("no_text")))
     if len(lines) > MAX_SENTENCES:
         return RunOutcome(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                     n_lines=len(lines), max_sentences=MAX_SENTENCES))

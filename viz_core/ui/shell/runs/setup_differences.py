@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from viz_core.config import SIDE_NAMES
 from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS
-from viz_core.stages import SIDE_NAMES
 from viz_core.text import SPACE_SYMBOL, bidi_isolated, display_token, shorten, split_words
 from viz_core.ui.escape import code_span, escaped, first_few
 from viz_core.ui.shell.setup import CONTROLS, Setup, typed_sentences

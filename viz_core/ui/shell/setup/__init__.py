@@ -9,8 +9,8 @@ from viz_core.ui.shell.setup.controls import (
     RESOLVED_PROPERTIES,
     VOCAB_FIELDS,
     control_help,
+    error_message,
 )
-from viz_core.ui.shell.setup.error_messages import error_message, join_or
 from viz_core.ui.shell.setup.link_format import (
     LONG_PARAMS,
     OVERFLOW_PARAM,
@@ -98,7 +98,6 @@ __all__ = [
     "incompatible_fields",
     "invalidates_weights",
     "is_editable",
-    "join_or",
     "parse_ids",
     "source_line_numbers",
     "to_link",

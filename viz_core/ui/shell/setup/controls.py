@@ -1,6 +1,7 @@
 """The controls of the sidebar: the settings of the model that a visitor can change, in the order of the sidebar."""
 
 from viz_core.config.settings import SETTINGS, Setting, always
+from viz_core.messages.errors import SettingError
 from viz_core.presets import DOCUMENTS
 
 CONTROLS: tuple[Setting, ...] = tuple(setting for setting in SETTINGS.values() if not setting.no_control)
@@ -16,3 +17,14 @@ DERIVED_SIZE = "auto"  # in a link: qk_dim equals d_model
 def control_help(control: Setting) -> str:
     """Return the help text of a control, with the name of the document that it refers to."""
     return str(control.help.format(document=DOCUMENTS[control.document]) if control.document else control.help)
+
+
+def error_message(error: ValueError) -> str:
+    """Return the sentence of an error, with the label and the options of the sidebar for a setting that is there."""
+    control = CONTROL_BY_FIELD.get(error.field) if isinstance(error, SettingError) else None
+    if not isinstance(error, SettingError) or control is None:
+        return str(error)
+    shown: dict[str, object] = {"field": control.label, "value": control.format_value(error.values["value"])}
+    if isinstance(fits := error.values.get("fits"), list | tuple):
+        shown["fits"] = [control.format_value(value) for value in fits]
+    return error.sentence(**shown)

@@ -27,8 +27,8 @@ from viz_core.ui.shell.setup.controls import (
     DERIVED_SIZE,
     HEAD_SPLIT_FIELDS,
     NON_PARAMETER_FIELDS,
+    error_message,
 )
-from viz_core.ui.shell.setup.error_messages import error_message
 from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.ui.shell.setup.value import (
     DEFAULT_PRESET,
@@ -307,7 +307,7 @@ def _compatible_config(base: TransformerConfig, fields: dict[str, Any]) -> tuple
             invalid = error.field
             if invalid not in fields:  # the error names a field of the preset: find one of the link to leave out
                 removable = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
-                invalid = next(removable, next((f for f in fields if f in str(error)), next(iter(fields))))
+                invalid = next(removable, next((f for f in error.others if f in fields), next(iter(fields))))
             faults.append(
                 (f"{invalid}={_value_text(fields.pop(invalid))}", _("does not fit ({problem_words}); the model's own is used",
                                                                problem_words=error_message(error)[:-1]))

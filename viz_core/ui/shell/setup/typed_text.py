@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from viz_core.config import SIDE_NAMES
 from viz_core.messages import translate as _
-from viz_core.stages import SIDE_NAMES
 from viz_core.ui.shell.setup.value import TEXT_SIDES, Setup
 
 

@@ -1,30 +1,28 @@
-"""Error messages of the app: one sentence for each code of `UserError`.
+"""The sentence of each error that a user can meet, by its code: one table for all layers.
 
-A message may use the values of its error; `{setting}` and `{shown}` are the field and its value as the sidebar shows them.
+A row is the code, the names of the values (what stands in braces), and the sentence, which is translated when it is shown. Code
+raises `UserError("tokens", number=2, …)`, or `SettingError` for a field of a config, which also gives `field` and `value`. A
+sentence says what is wrong, with which value, and what to do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from viz_core.config.limits import megabytes
 from viz_core.messages import LazyText, lazy
-from viz_core.messages import translate as _
-from viz_core.messages.errors import UserError
-from viz_core.stages import SIDE_NAMES
-from viz_core.ui.shell.setup.controls import CONTROL_BY_FIELD
 
-MESSAGES: dict[str, LazyText] = {
+MESSAGES: Mapping[str, LazyText] = MappingProxyType({
     # A setting
-    "value": lazy("{setting} cannot be {shown}; choose another value."),
-    "heads_split": lazy("{setting} {shown} does not split into {heads} equal heads; choose {fits}."),
-    "pad_outside": lazy("{setting} {shown} is outside the vocabulary of {size} words; choose an id from 0 to {last}."),
+    "value": lazy("{field} cannot be {value}; choose {fits}."),
+    "heads_split": lazy("{field} {value} does not split into {heads} equal heads; choose {fits}."),
+    "pad_outside": lazy("{field} {value} is outside the vocabulary of {size} words; choose an id from 0 to {last}."),
     "odd_width": lazy("RoPE rotates pairs of features, and a head's query is {width} wide; choose an even width, as with qk_dim "
                       "{fits}."),
-    "norm_missing": lazy("{setting} has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms are."),
-    "segments_without_encoder": lazy("{setting} belong to an encoder, and this model has none; choose 0."),
-    "logits_needed": lazy("{setting} cannot be off in a model with a decoder, which ends in logits; turn it on."),
-    "logits_missing": lazy("{setting} needs the matrix of the vocabulary logits, which are off; turn the logits on, or {setting} "
+    "norm_missing": lazy("{field} has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms are."),
+    "segments_without_encoder": lazy("{field} belong to an encoder, and this model has none; choose 0."),
+    "logits_needed": lazy("{field} cannot be off in a model with a decoder, which ends in logits; turn it on."),
+    "logits_missing": lazy("{field} needs the matrix of the vocabulary logits, which are off; turn the logits on, or {field} "
                            "off."),
-    "padding_shown": lazy("{setting} has no effect where no padding is masked; turn on the padding mask of a side first."),
+    "padding_shown": lazy("{field} has no effect where no padding is masked; turn on the padding mask of a side first."),
     # A run
     "device": lazy("The device {device} is not on this machine; choose another device."),
     "sides_differ": lazy("There are {sources} source sentences and {targets} target sentences; type one target for each source."),
@@ -37,12 +35,14 @@ MESSAGES: dict[str, LazyText] = {
     "id_outside": lazy("The {side} id {id} is outside the vocabulary, which has the ids 0 to {last}."),
     "max_len": lazy("max_len {max_len} is too short for {tokens} tokens, because the position table ends there; raise max_len, "
                     "shorten the sentence, or choose positions without a table."),
-    "run_file": lazy("The file {name} holds no run that this version can read; save the run again."),
+    "run_file": lazy("The file {name} holds no run that this version can read ({reason}); save the run again."),
+    "run_format": lazy("The file {name} does not end in {fits}; choose one of these formats."),
     "weights": lazy("These weights do not fit this model; undo the change."),
     "too_many_parameters": lazy("This model would have {count} parameters and the limit is {limit}: lower {remedies}."),
-    "run_too_large": lazy("This run would record {size_bytes} and the limit is {limit_bytes}: lower {remedies}."),
-    "server_too_small": lazy("This model and its recorded run would take {size_bytes} together, and this server keeps at most "
-                             "{limit_bytes} ({variable}): lower {remedies}, or choose a smaller model."),
+    "run_too_large": lazy("This run would record {size} and the limit is {limit}: lower {remedies}."),
+    "server_too_small": lazy("This model and its recorded run would take {size} together, and this server keeps at most "
+                             "{limit} ({variable}): lower {remedies}, or choose a smaller model."),
+    "no_loss": lazy("grads=True needs a loss, and there is no next token to predict; give a head and at least two tokens."),
     # A training
     "recipe_text": lazy("This is not the recipe of a training; copy the whole link again."),
     "recipe_unknown": lazy("The recipe of this training has the unknown entry {name}; it can have {fits}."),
@@ -54,7 +54,7 @@ MESSAGES: dict[str, LazyText] = {
     "no_length": lazy("This task has no setting for the length of its rows; choose another task."),
     "training_parameters": lazy("This model would have {count} parameters, and a training can have {limit}; lower d_model, d_ff or "
                                 "the number of layers."),
-    "training_bytes": lazy("This training would take {size_bytes}, and the limit is {limit_bytes}; lower the batch, the length or "
+    "training_bytes": lazy("This training would take {size}, and the limit is {limit}; lower the batch, the length or "
                            "the sizes."),
     "training_operations": lazy("This training would take {count} operations, and the limit is {limit}; lower the steps, the "
                                 "batch, the length or the sizes."),
@@ -64,7 +64,7 @@ MESSAGES: dict[str, LazyText] = {
     "measurement": lazy("The stored measurement of this experiment is damaged; measure the experiment again."),
     "measurement_recipe": lazy("The stored measurement {name} was made with another recipe than this experiment; measure it "
                                "again."),
-    "guest_size": lazy("This file has {size_bytes}, and the limit is {limit_bytes}; open a smaller model."),
+    "guest_size": lazy("This file has {size}, and the limit is {limit}; open a smaller model."),
     "guest_file": lazy("This is not a file of weights that were trained in this app; download it again."),
     "experiment_arms": lazy("There are {count} values to compare; choose 2 to {most} different ones."),
     "experiment_seeds": lazy("Choose 1 to {most} different seeds from 0 to {largest}."),
@@ -120,39 +120,9 @@ MESSAGES: dict[str, LazyText] = {
     "answer_similar": lazy("The word {word} is not in the vocabulary of this model; choose {fits}, or another word."),
     "answer_unknown": lazy("The word {word} is not in the vocabulary of this model; choose another word."),
     "tied": lazy("These weights were trained with another choice of Tied output; undo the change."),
-}
-REMEDY_NAMES: dict[str, str | LazyText] = {  # for the keys of `viz_core.analysis.size_estimates.REMEDIES`
-    "vocab_size": lazy("the vocabulary size"), "d_ff": "d_ff", "n_heads": "n_heads", "qk_dim": "qk_dim", "d_model": "d_model",
-    "words": lazy("the number of words in a sentence"), "sentences": lazy("the number of sentences"), "layers": lazy("the number "
-                                                                                                                     "of layers"),
-}
-
-
-def error_message(error: ValueError) -> str:
-    """Return one sentence about an error: the message for the code of a `UserError`, otherwise the text of the error."""
-    if not isinstance(error, UserError):
-        return str(error)
-    values: dict[str, str | LazyText] = {name: _format_value(name, value) for name, value in error.values.items()}
-    if (field := error.values.get("field")) in CONTROL_BY_FIELD:
-        control = CONTROL_BY_FIELD[str(field)]
-        values |= {"setting": control.label, "shown": control.format_value(error.values["value"])}
-    elif field:
-        values |= {"setting": values["field"], "shown": values["value"]}
-    return MESSAGES[error.code].format(**values)
-
-
-def _format_value(name: str, value: object) -> str:
-    """Return a value as text: bytes in MB, numbers with thousands separators, sequences as alternatives."""
-    if name == "side":
-        return str(SIDE_NAMES[str(value)])
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return join_or([str(REMEDY_NAMES[one]) if name == "remedies" else _format_value(name, one) for one in value])
-    if isinstance(value, int) and not isinstance(value, bool):
-        return megabytes(value) if name.endswith("_bytes") else f"{value:,}"
-    return str(value)
-
-
-def join_or(alternatives: Sequence[str]) -> str:
-    """Return alternatives as text, such as "d_ff, n_heads or d_model"."""
-    *first, last = alternatives
-    return _("{first} or {last}", first=", ".join(first), last=last) if first else last
+})
+REMEDY_NAMES: Mapping[str, LazyText] = MappingProxyType({  # what to lower in a run that is too large, for its `remedies`
+    "vocab_size": lazy("the vocabulary size"), "d_ff": lazy("d_ff"), "n_heads": lazy("n_heads"), "qk_dim": lazy("qk_dim"),
+    "d_model": lazy("d_model"), "words": lazy("the number of words in a sentence"), "sentences": lazy("the number of sentences"),
+    "layers": lazy("the number of layers"),
+})
