@@ -13,7 +13,7 @@ from viz_core.messages.extract import ROOT
 PACKAGE = ROOT / "viz_core"
 IN_TABLE = [  # packages and modules whose errors are all in the table
     "analysis", "capture", "config", "experiments", "figures", "generate", "model", "presets", "run.py", "run_file.py", "stages",
-    "tables.py", "tracing.py", "training",
+    "tables.py", "text", "tracing.py", "training", "weights",
 ]
 OF_A_SETTING = {"field", "value"}  # every `SettingError` gives them; its sentence may leave them out
 SENTENCES = {code: text.message for code, text in MESSAGES.items()}

@@ -37,7 +37,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a kind": (lambda card: card | {"about": "text"}, "has a value of the wrong type in about"),
     "an example": (lambda card: card | {"examples": [["one"]]}, "has an example that is not a pair of texts"),
     "a setting": (lambda card: card | {"config": {"heads": 3}}, "has a setting that no config has: heads"),
-    "a value": (lambda card: card | {"config": {"n_heads": 3}}, "d_model=64 does not split into n_heads=3 equal heads"),
+    "a value": (lambda card: card | {"config": {"n_heads": 3}}, "d_model 64 does not split into 3 equal heads"),
     "a side": (lambda card: card | {"vocabulary": {"source": ["a"]}}, "lacks the vocabulary of the target"),
 }
 

@@ -387,7 +387,7 @@ def replacing() -> Tokenizer:
     ('{"model": {}}', "cannot be used"),
     (changed(wordpiece, model={"type": "WordPiece", "vocab": {"a": -1}}), "cannot be used"),
     (changed(wordpiece, model={"type": "WordPiece", "vocab": {"a": 10**9}, "unk_token": "a", "max_input_chars_per_word": 1,
-                               "continuing_subword_prefix": "##"}), r"ids up to 1000000000"),
+                               "continuing_subword_prefix": "##"}), r"ids up to 1,000,000,000"),
     (replacing().to_str(), "a normalizer 'Replace', which is not supported"),
     (changed(wordpiece, pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}),
      "a pre_tokenizer 'Split', which is not supported"),

@@ -120,6 +120,119 @@ MESSAGES: Mapping[str, LazyText] = MappingProxyType({
     "answer_similar": lazy("The word {word} is not in the vocabulary of this model; choose {fits}, or another word."),
     "answer_unknown": lazy("The word {word} is not in the vocabulary of this model; choose another word."),
     "tied": lazy("These weights were trained with another choice of Tied output; undo the change."),
+    # A tokenizer or a vocabulary
+    "tokenizer_kind": lazy("kind is {kind}; choose {fits}."),
+    "tokenizer_size": lazy("vocab_size is {vocab_size}; choose at least 5: four special tokens and one for what is typed."),
+    "tokenizer_pad": lazy("pad_id is {pad_id}, outside the vocabulary of {vocab_size}; choose 0 to {last}."),
+    "token_outside": lazy("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {last}."),
+    "no_batch": lazy("the batch has 0 sentences; type at least one."),
+    "vocabulary_slots": lazy("words holds the slots {slots}; number them <1>, <2> and so on, without a gap."),
+    "vocabulary_word": lazy("words holds {word!r} where a new word belongs; list each word once, and no special token."),
+    "vocabulary_empty": lazy("words is empty; a vocabulary needs at least one word."),
+    # The tensors of a shipped checkpoint
+    "weights_unreadable": lazy("{name} cannot be read ({reason}); train it again: python -m viz_core.training."),
+    "weights_truncated": lazy("{name} is truncated or not a safetensors file ({reason}); train or fetch it again."),
+    "weights_lack": lazy("{file} lacks the tensor {name!r}; use a file that was saved with this config."),
+    "weights_extra": lazy("{file} holds a tensor {name!r} that the model lacks; use a file that was saved with this config."),
+    "weights_shape": lazy("{file}: {name!r} is {shape} where the model has {expected}; use a file that was saved with this "
+                          "config."),
+    "weights_dtype": lazy("{file}: {name!r} holds {dtype}; save it as float32 or float16."),
+    "weights_not_finite": lazy("{file}: {name!r} holds numbers that are not finite; train it again."),
+    # A model of Hugging Face: its config and tensors. From here on a sentence follows the model's name and has no full stop
+    "model_type_missing": lazy("{config} has no model_type; add the one that fits, of {layouts}"),
+    "model_type_unknown": lazy("{config} says model_type={kind}; this model can be {layouts}"),
+    "config_switch": lazy("{config} says {switch}={setting}, which this model cannot do; it needs {value}"),
+    "config_alias": lazy("{config} says {own}={value} and {alias}={other}, which are two names of one setting; keep the one that "
+                         "is right"),
+    "config_unusable": lazy("{config} cannot be used: {error}"),
+    "anchor_missing": lazy("{anchor} is missing in {tensors}, and {config} asks for it; the file has names such as {first}, so "
+                           "it may hold another model"),
+    "model_size": lazy("it has more than {limit} parameters, the limit; choose a smaller model"),
+    "tensor_extra": lazy("{name} in {tensors} is not part of the model that {config} describes; save the model again"),
+    "tensor_twice": lazy("the file has both {name} and {other}, which name the same weight; save the model again"),
+    "tensor_shape": lazy("{name} in {tensors} has the shape {shape}, and {config} asks for {expected}"),
+    "tensor_dtype": lazy("{name} in {tensors} holds {kind} numbers; this model reads {floats}"),
+    "tensor_missing": lazy("{name} is missing in {tensors}, and {config} asks for it; save the model again"),
+    # Its files
+    "file_changed": lazy("{name} was changed while the app was running; reload the page"),
+    "file_link_broken": lazy("{name} is a link to a file that is not there; put the file itself there"),
+    "file_link_outside": lazy("{name} is a link out of the folder; put the file itself there"),
+    "file_not_regular": lazy("{name} is not a file; put the file itself there"),
+    "file_size": lazy("{name} has {size} bytes and the limit is {limit}; choose a smaller model"),
+    "file_unreadable": lazy("{name} cannot be read; give the app's account the right to read it"),
+    "file_pointer": lazy("{name} is a Git LFS pointer, which only says where the file is stored; fetch the file itself with git "
+                         "lfs pull"),
+    "file_not_json": lazy("{name} is not JSON that can be read; save the model again"),
+    "file_not_object": lazy("{name} is not a JSON object; save the model again"),
+    "file_truncated": lazy("{name} is truncated or not a safetensors file; fetch it again"),
+    "file_pickle": lazy("{pickle} may be a pickle, which runs code when it is opened, and is not read; save the model as "
+                        "{tensors}, with save_pretrained(safe_serialization=True)"),
+    "file_other_weights": lazy("there is {other} but no {tensors}; save the whole model with save_pretrained"),
+    "file_old_tokenizer": lazy("there is {words} but no {tokenizer}; open the tokenizer with AutoTokenizer and save it again with "
+                               "save_pretrained"),
+    "file_of_index": lazy("there is no {file}, which {index} names; fetch it too"),
+    "file_missing": lazy("there is no {file}; a model here is {files} and {last}"),
+    "folder_name": lazy("a folder's name may have letters, digits and . _ - only; rename it"),
+    "file_not_published": lazy("{tensors} is not the file that was published (its SHA-256 differs); install it again"),
+    "tensor_not_finite": lazy("{name} in {tensors} holds numbers that are not finite; fetch it again"),
+    "tensor_too_large": lazy("{name} in {tensors} holds numbers that are too large for float32, in which this model computes; "
+                             "choose another model"),
+    "embedding_differs": lazy("{name} differs from the embedding, and {config} says tie_word_embeddings=true; save the model "
+                              "again"),
+    "tokenizer_not_text": lazy("{tokenizer} is not text that can be read; fetch it again"),
+    # The hub
+    "hub_off": lazy("the hub is switched off on this server; its owner may start it with {hub}=1"),
+    "hub_name": lazy("this is not a model name; write it as owner/model, such as openai-community/gpt2"),
+    "hub_no_model": lazy("the hub has no public model of this name; check its spelling"),
+    "hub_unreachable": lazy("the Hugging Face hub cannot be reached from this machine; try again, or use local weights"),
+    # A field of its config
+    "config_activation": lazy("{field}={name} is not an activation of this model; it has {fits}"),
+    "config_missing": lazy("{field} is missing; a model of this type states it"),
+    "config_size": lazy("{field}={value} is not a size; it is a whole number from {least} to {most}"),
+    "config_heads": lazy("{width}={features} does not split into {field}={count} equal heads; save the model again"),
+    "config_number": lazy("{field}={value} cannot be used; it is a number of at least 0 and less than {below}"),
+    "config_not_switch": lazy("{field}={value} is not a switch; it is true or false"),
+    "config_pad": lazy("pad_token_id={value} is outside the vocabulary; vocab_size={words} has the ids 0 to {last}"),
+    "config_token": lazy("{field}={value} is not the id of a token; it is a whole number, a list of such numbers or null"),
+    "config_positions": lazy("max_position_embeddings={rows} leaves no position for a token, since the first one has number "
+                             "{first}, pad_token_id + 1; save the model again"),
+    # Folders of models
+    "folder_twice": lazy("a folder of this name was read already; rename one of the two"),
+    "folder_without_models": lazy("{folders} names it, and it is not a folder with a model or with folders of models"),
+    "folder_too_many": lazy("it has {count} folders; only the first {limit} were read"),
+    # Its index of files
+    "shard_lacks": lazy("{index} says that {tensor} is in {name}, which lacks it; fetch the model again"),
+    "index_no_map": lazy("{index} has no weight_map, which maps tensors to files; save the model again"),
+    "index_file": lazy("{index} names {name!r}, and only safetensors files of the same folder are read; save the model again"),
+    "index_count": lazy("{index} names {count} files and the limit is {limit}; save the model in larger parts"),
+    "header_size": lazy("{name} has a header of {size} bytes and the limit is {limit}; save it again"),
+    # Its tokenizer
+    "tokenizer_not_json": lazy("tokenizer.json is not a tokenizer in JSON; fetch it again"),
+    "tokenizer_step": lazy("tokenizer.json has a {step} {kind!r}, which is not supported; use BERT's or GPT-2's"),
+    "tokenizer_post": lazy("tokenizer.json has a post_processor {kind} that cannot be used; save the tokenizer again"),
+    "tokenizer_unusable": lazy("tokenizer.json cannot be used: {reason}"),
+    "text_unreadable": lazy("tokenizer.json cannot read this text: {reason}"),
+    # A shipped checkpoint's card. A reason follows the file's name
+    "card": lazy("{name} {reason}; train it again: python -m viz_core.training {stem}."),
+    "card_unreadable": lazy("{name} cannot be read as JSON; train it again: python -m viz_core.training {stem}."),
+    "card_not_object": lazy("is not a JSON object"),
+    "card_lacks": lazy("lacks {missing}"),
+    "card_key": lazy("has a key that no card has: {unknown}"),
+    "card_type": lazy("has a value of the wrong type in {wrong}"),
+    "card_example": lazy("has an example that is not a pair of texts"),
+    "card_vocabulary": lazy("lacks the vocabulary of the {sides}"),
+    "card_setting": lazy("has a setting that no config has: {unknown}"),
+    # Its tokenizer, and what is typed
+    "special_token_outside": lazy("special token id {id} is outside the vocabulary of {vocab_size}"),
+    "tokenizer_too_large": lazy("tokenizer.json has ids up to {highest}, and the model has {vocab_size} words, so they do not "
+                                "belong together"),
+    "word_unknown": lazy("{word!r} is not in the vocabulary of this model, and its tokenizer.json has no token for unknown "
+                         "words; write it differently"),
+    "special_token_typed": lazy("{token!r} is a special token of this checkpoint and cannot be typed; write it differently"),
+    "padding_typed": lazy("{token!r} (id {id}) is the padding token of this model and has no position of its own, so it may only "
+                          "follow a text; leave it out"),
+    "padding_read": lazy("{config} says pad_token_id={id}, but the tokenizer reads it in texts; a {title} gives such a token no "
+                         "position of its own, which this model cannot do"),
 })
 REMEDY_NAMES: Mapping[str, LazyText] = MappingProxyType({  # what to lower in a run that is too large, for its `remedies`
     "vocab_size": lazy("the vocabulary size"), "d_ff": lazy("d_ff"), "n_heads": lazy("n_heads"), "qk_dim": lazy("qk_dim"),

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.text.splitting import split_characters, split_words
 from viz_core.text.word_list import WORDS
 
@@ -136,16 +136,11 @@ class UntrainedTokenizer:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(TokenizerKind):
-            raise ValueError(_("kind is {kind!r}; choose one of {get_args}.",
-                               kind=self.kind, get_args=", ".join(get_args(TokenizerKind))))
+            raise UserError("tokenizer_kind", kind=repr(self.kind), fits=get_args(TokenizerKind))
         if self.vocab_size < 5:
-            raise ValueError(_("vocab_size is {vocab_size}; choose at least 5: four special tokens and one for what is typed.",
-                               vocab_size=self.vocab_size))
+            raise UserError("tokenizer_size", vocab_size=self.vocab_size)
         if not 0 <= self.pad_id < self.vocab_size:
-            raise ValueError(
-                _("pad_id is {pad_id}, outside the vocabulary of {vocab_size}; choose 0 to {last}.",
-                  pad_id=self.pad_id, vocab_size=self.vocab_size, last=self.vocab_size - 1)
-            )
+            raise UserError("tokenizer_pad", pad_id=self.pad_id, vocab_size=self.vocab_size, last=self.vocab_size - 1)
 
     @property
     def bos_id(self) -> int:
@@ -195,8 +190,7 @@ class UntrainedTokenizer:
     def decode(self, id: int) -> str:
         """Return the token of an id: a special token, a listed token, or "⟨#123⟩" for the bucket with id 123."""
         if not 0 <= id < self.vocab_size:
-            raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
-                               id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
+            raise UserError("token_outside", id=id, vocab_size=self.vocab_size, last=self.vocab_size - 1)
         for special, name in zip((self.pad_id, self.bos_id, self.eos_id, self.unk_id), SPECIALS, strict=True):
             if id == special:
                 return name
@@ -240,7 +234,7 @@ def group_by_id(tokens: Sequence[str], ids: Sequence[int]) -> list[tuple[str, ..
 def pad(rows: Sequence[Sequence[int]], pad_id: int) -> np.ndarray:
     """Pad rows of ids on the right with pad_id, to int64 [B, T]. Raises `ValueError` for an empty batch."""
     if len(rows) == 0:
-        raise ValueError(_("the batch has 0 sentences; type at least one."))
+        raise UserError("no_batch")
     ids = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)  # [B, T]
     for row, typed in zip(ids, rows, strict=True):
         row[: len(typed)] = typed

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import regex
 
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.text.spelling import suggest_words
 from viz_core.text.splitting import cluster_kind, split_characters
 from viz_core.text.tokenizer import SPECIALS, AnyTokenizer, group_by_id
@@ -37,8 +37,7 @@ class _LookupTables:
         self.ids = {word: id for id, word in enumerate(words, start=len(SPECIALS))}
         numbered = {int(match[1]): self.ids[word] for word in words if (match := _SLOT.fullmatch(word))}
         if sorted(numbered) != list(range(1, len(numbered) + 1)):
-            raise ValueError(_("words holds the slots {slots}; number them <1>, <2> and so on, without a gap.",
-                               slots=", ".join(f"<{number}>" for number in sorted(numbered))))
+            raise UserError("vocabulary_slots", slots=", ".join(f"<{number}>" for number in sorted(numbered)))
         self.slots = tuple(numbered[number] for number in sorted(numbered))
         self.typeable_words = tuple(word for word in words if not _SLOT.fullmatch(word))  # a typed "<1>" is not a slot
         self.known = {word: self.ids[word] for word in self.typeable_words}
@@ -199,8 +198,7 @@ class Vocabulary:
     def decode(self, id: int) -> str:
         """Return the token of an id: a special token, a word, or for a slot the word in it."""
         if not 0 <= id < self.vocab_size:
-            raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
-                               id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
+            raise UserError("token_outside", id=id, vocab_size=self.vocab_size, last=self.vocab_size - 1)
         if 0 < (number := self.slot(id)) <= len(self.copied_words):
             return self.copied_words[number - 1]
         return SPECIALS[id] if id < len(SPECIALS) else self.words[id - len(SPECIALS)]
@@ -242,11 +240,10 @@ def _check(words: tuple[str, ...]) -> None:
     seen: set[str] = set(SPECIALS)
     for word in words:
         if not isinstance(word, str) or not word or word in seen:
-            raise ValueError(_("words holds {word!r} where a new word belongs; list each word once, and no special token.",
-                               word=word))
+            raise UserError("vocabulary_word", word=word)
         seen.add(word)
     if not words:
-        raise ValueError(_("words is empty; a vocabulary needs at least one word."))
+        raise UserError("vocabulary_empty")
 
 
 def _names(tokens: Sequence[str]) -> set[str]:

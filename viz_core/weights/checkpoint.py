@@ -10,7 +10,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from viz_core.config import TransformerConfig
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 
 DTYPES = (torch.float32, torch.float16)
@@ -42,28 +42,22 @@ def _read(path: Path) -> dict[str, Tensor]:
     try:
         return read_tensors(path.read_bytes())
     except OSError as error:
-        raise ValueError(_("{name} cannot be read ({strerror}); train it again: python -m viz_core.training.",
-                           name=path.name, strerror=error.strerror)) from None
+        raise UserError("weights_unreadable", name=path.name, reason=error.strerror) from None
     except SafetensorError as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(_("{name} is truncated or not a safetensors file ({reason}); train or fetch it again.",
-                           name=path.name, reason=reason)) from None
+        raise UserError("weights_truncated", name=path.name, reason=reason) from None
 
 
 def _check_tensors(file: str, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
     for name in sorted(expected.keys() - found.keys()):
-        raise ValueError(_("{file} lacks the tensor {name!r}; use a file that was saved with this config.", file=file, name=name))
+        raise UserError("weights_lack", file=file, name=name)
     for name in sorted(found.keys() - expected.keys()):
-        raise ValueError(_("{file} holds a tensor {name!r} that the model lacks; use a file that was saved with this config.",
-                           file=file, name=name))
+        raise UserError("weights_extra", file=file, name=name)
     for name, want in expected.items():
         x = found[name]
         if x.shape != want.shape:
-            shapes = _("is {shape} where the model has {shape_2}", shape=list(x.shape), shape_2=list(want.shape))
-            raise ValueError(_("{file}: {name!r} {shapes}; use a file that was saved with this config.",
-                               file=file, name=name, shapes=shapes))
+            raise UserError("weights_shape", file=file, name=name, shape=str(list(x.shape)), expected=str(list(want.shape)))
         if x.dtype not in DTYPES:
-            raise ValueError(_("{file}: {name!r} holds {dtype}; save it as float32 or float16.",
-                               file=file, name=name, dtype=str(x.dtype).removeprefix("torch.")))
+            raise UserError("weights_dtype", file=file, name=name, dtype=str(x.dtype).removeprefix("torch."))
         if not x.isfinite().all():
-            raise ValueError(_("{file}: {name!r} holds numbers that are not finite; train it again.", file=file, name=name))
+            raise UserError("weights_not_finite", file=file, name=name)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from viz_core.config import TransformerConfig
 from viz_core.config.limits import MAX_PARAMETERS
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.weights.files import CONFIG, INDEX, MAX_FOLDERS, FileVersion, read_json_object
 from viz_core.weights.layouts import LAYOUTS, Layout, RawConfig, TensorSlice, as_json
 from viz_core.weights.shards import Shards, StoredTensor, read_tensor_table
@@ -50,26 +50,21 @@ def inspect_checkpoint(config_file: FileVersion, shards: Shards) -> CheckpointCo
 def read_layout(raw: RawConfig) -> tuple[Layout, TransformerConfig]:
     """Return the layout and the config that config.json describes."""
     if "model_type" not in raw:
-        raise ValueError(_("{config} has no model_type; add the one that fits, of {layouts}",
-                           config=CONFIG, layouts=", ".join(LAYOUTS)))
+        raise UserError("model_type_missing", config=CONFIG, layouts=", ".join(LAYOUTS))
     kind = raw["model_type"]
     if not isinstance(kind, str) or kind not in LAYOUTS:
-        raise ValueError(_("{config} says model_type={kind}; this model can be {layouts}",
-                           config=CONFIG, kind=as_json(kind), layouts=", ".join(LAYOUTS)))
+        raise UserError("model_type_unknown", config=CONFIG, kind=as_json(kind), layouts=", ".join(LAYOUTS))
     layout = LAYOUTS[kind]
     for switch, value in layout.required_values.items():
         if raw.get(switch, value) != value:
-            raise ValueError(_("{config} says {switch}={setting}, which this model cannot do; it needs {value}", config=CONFIG,
-                               switch=switch, setting=as_json(raw[switch]), value=as_json(value)))
+            raise UserError("config_switch", config=CONFIG, switch=switch, setting=as_json(raw[switch]), value=as_json(value))
     for alias, own in layout.aliases.items():
         if alias in raw and own in raw and as_json(raw[alias]) != as_json(raw[own]):
-            raise ValueError(_("{config} says {own}={value} and {alias}={other}, which are two names of one setting; keep the one "
-                               "that is right", config=CONFIG, own=own, value=as_json(raw[own]), alias=alias,
-                               other=as_json(raw[alias])))
+            raise UserError("config_alias", config=CONFIG, own=own, value=as_json(raw[own]), alias=alias, other=as_json(raw[alias]))
     try:
         return layout, layout.config(raw)
     except ValueError as error:
-        raise ValueError(_("{config} cannot be used: {error}", config=CONFIG, error=error)) from None
+        raise UserError("config_unusable", config=CONFIG, error=error) from None
 
 
 def _match_parameters(
@@ -83,8 +78,7 @@ def _match_parameters(
     prefix = layout.prefix if layout.prefix + anchor in names else ""
     if prefix + anchor not in names:
         first = min(stored, default="–")[:MAX_SHOWN]
-        raise ValueError(_("{anchor} is missing in {tensors}, and {config} asks for it; the file has names such as {first}, so it "
-                           "may hold another model", anchor=anchor, tensors=table, config=CONFIG, first=first))
+        raise UserError("anchor_missing", anchor=anchor, tensors=table, config=CONFIG, first=first)
     parts: dict[str, TensorSlice] = {}
     total = 0
     for ours, part in layout.tensor_slices(config):
@@ -92,8 +86,7 @@ def _match_parameters(
         parts[ours] = part = _check_slice(part, names[clean], stored, files)
         total += part.numel
         if total > MAX_PARAMETERS:
-            raise ValueError(_("it has more than {max_parameters:,} parameters, the limit; choose a smaller model",
-                               max_parameters=MAX_PARAMETERS))
+            raise UserError("model_size", limit=MAX_PARAMETERS)
     head, again = f"{layout.head_module.hf_name}.weight" if layout.head_module else "", None
     if config.tie_output and head in names:
         embedding = parts[next(iter(parts))]
@@ -103,8 +96,7 @@ def _match_parameters(
     others = {name: tensor for name, tensor in others.items() if not re.fullmatch(layout.buffer_pattern, name)}
     for name, tensor in others.items():
         if name.startswith(layout.body):
-            raise ValueError(_("{name} in {tensors} is not part of the model that {config} describes; save the model again",
-                               name=name[:MAX_SHOWN], tensors=files[tensor.file_index], config=CONFIG))
+            raise UserError("tensor_extra", name=name[:MAX_SHOWN], tensors=files[tensor.file_index], config=CONFIG)
     return parts, again, ", ".join(sorted({name.split(".")[0][:40] for name in others})[:8])
 
 
@@ -114,8 +106,7 @@ def _strip_wrappers(stored: Mapping[str, object]) -> Mapping[str, str]:
     for name in stored:
         clean = ".".join(part for part in name.split(".") if part not in WRAPPERS)
         if clean in names:
-            raise ValueError(_("the file has both {name} and {other}, which name the same weight; save the model again",
-                               name=names[clean][:MAX_SHOWN], other=name[:MAX_SHOWN]))
+            raise UserError("tensor_twice", name=names[clean][:MAX_SHOWN], other=name[:MAX_SHOWN])
         names[clean] = name
     return names
 
@@ -124,11 +115,10 @@ def _check_slice(expected: TensorSlice, name: str, stored: Mapping[str, StoredTe
     """Return the slice with its name in the file. Raises `ValueError` if the stored shape or dtype is not usable."""
     kind, shape, file = stored[name]
     if shape != expected.shape:
-        raise ValueError(_("{name} in {tensors} has the shape {shape}, and {config} asks for {shape_2}",
-                           name=name, tensors=files[file], shape=list(shape), config=CONFIG, shape_2=list(expected.shape)))
+        raise UserError("tensor_shape", name=name, tensors=files[file], shape=str(list(shape)), config=CONFIG,
+                        expected=str(list(expected.shape)))
     if kind not in FLOAT_DTYPES:
-        raise ValueError(_("{name} in {tensors} holds {kind} numbers; this model reads {floats}",
-                           name=name, tensors=files[file], kind=kind, floats=", ".join(FLOAT_DTYPES)))
+        raise UserError("tensor_dtype", name=name, tensors=files[file], kind=kind, floats=", ".join(FLOAT_DTYPES))
     return expected._replace(name=name, file_index=file)
 
 
@@ -138,5 +128,4 @@ def _find_name(name: str, prefix: str, names: Mapping[str, str], table_file: str
     for candidate in (prefix + name, prefix + old):
         if candidate in names:
             return candidate
-    raise ValueError(_("{prefix} is missing in {tensors}, and {config} asks for it; save the model again",
-                       prefix=prefix + name, tensors=table_file, config=CONFIG))
+    raise UserError("tensor_missing", name=prefix + name, tensors=table_file, config=CONFIG)

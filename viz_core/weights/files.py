@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from viz_core.config.limits import MAX_PARAMETERS
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 
 CONFIG, TENSORS, TOKENIZER = FILES = ("config.json", "model.safetensors", "tokenizer.json")
 INDEX = f"{TENSORS}.index.json"
@@ -52,7 +52,7 @@ class FileVersion:
                 return self.path
         except OSError:
             pass
-        raise ValueError(_("{name} was changed while the app was running; reload the page", name=self.path.name))
+        raise UserError("file_changed", name=self.path.name)
 
 
 def local_name(folder: Path) -> str:
@@ -68,12 +68,12 @@ def check_regular_file(folder: Path, name: str, root: Path) -> FileVersion:
         found = FileVersion.from_path(real)
     except (OSError, RuntimeError) as error:  # RuntimeError: circular links
         if (folder / name).is_symlink() and not isinstance(error, PermissionError):
-            raise ValueError(_("{name} is a link to a file that is not there; put the file itself there", name=name)) from None
-        raise ValueError(missing_file_message(name, list_names(folder))) from None
+            raise UserError("file_link_broken", name=name) from None
+        raise missing_file_error(name, list_names(folder)) from None
     if not inside:
-        raise ValueError(_("{name} is a link out of the folder; put the file itself there", name=name))
+        raise UserError("file_link_outside", name=name)
     if not real.is_file():
-        raise ValueError(_("{name} is not a file; put the file itself there", name=name))
+        raise UserError("file_not_regular", name=name)
     check_size(name, found.size)
     check_not_lfs_pointer(name, real)
     return found
@@ -83,8 +83,7 @@ def check_size(name: str, size: int) -> None:
     """Raise `ValueError` if the file is too large. name: one of the files above, or a shard of the tensors."""
     max_bytes = MAX_BYTES.get(name, MAX_BYTES[TENSORS])
     if size > max_bytes:
-        raise ValueError(_("{name} has {size:,} bytes and the limit is {max_bytes:,}; choose a smaller model",
-                           name=name, size=size, max_bytes=max_bytes))
+        raise UserError("file_size", name=name, size=size, limit=max_bytes)
 
 
 def check_not_lfs_pointer(name: str, path: Path) -> None:
@@ -93,10 +92,9 @@ def check_not_lfs_pointer(name: str, path: Path) -> None:
         with path.open("rb") as file:
             pointer = file.read(len(LFS_POINTER)) == LFS_POINTER
     except OSError:
-        raise ValueError(_("{name} cannot be read; give the app's account the right to read it", name=name)) from None
+        raise UserError("file_unreadable", name=name) from None
     if pointer:
-        raise ValueError(_("{name} is a Git LFS pointer, which only says where the file is stored; fetch the file itself with "
-                           "git lfs pull", name=name))
+        raise UserError("file_pointer", name=name)
 
 
 def read_json_object(path: Path) -> Mapping[str, Any]:
@@ -108,9 +106,9 @@ def read_json_object(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=refuse)
     except (OSError, ValueError, RecursionError):
-        raise ValueError(_("{name} is not JSON that can be read; save the model again", name=path.name)) from None
+        raise UserError("file_not_json", name=path.name) from None
     if not isinstance(found, dict):
-        raise ValueError(_("{name} is not a JSON object; save the model again", name=path.name))
+        raise UserError("file_not_object", name=path.name)
     return MappingProxyType(found)
 
 
@@ -122,21 +120,17 @@ def list_names(folder: Path) -> list[str]:
         return []
 
 
-def missing_file_message(file: str, present: Sequence[str]) -> str:
-    """Return the error message for a model without this file. present: the names of the files that there are."""
+def missing_file_error(file: str, present: Sequence[str]) -> UserError:
+    """Return the error for a model without this file. present: the names of the files that there are."""
     if file == TENSORS and (pickle := _first_match(present, PICKLE_PATTERNS)):
-        return (
-            _("{pickle} may be a pickle, which runs code when it is opened, and is not read; save the model as {tensors}, with "
-              "save_pretrained(safe_serialization=True)", pickle=pickle, tensors=TENSORS)
-        )
+        return UserError("file_pickle", pickle=pickle, tensors=TENSORS)
     if file == TENSORS and (other := _first_match(present, OTHER_WEIGHT_PATTERNS)):
-        return _("there is {other} but no {tensors}; save the whole model with save_pretrained", other=other, tensors=TENSORS)
+        return UserError("file_other_weights", other=other, tensors=TENSORS)
     if file == TOKENIZER and (words := _first_match(present, OLD_TOKENIZER_PATTERNS)):
-        return _("there is {words} but no {tokenizer}; open the tokenizer with AutoTokenizer and save it again with "
-                 "save_pretrained", words=words, tokenizer=TOKENIZER)
+        return UserError("file_old_tokenizer", words=words, tokenizer=TOKENIZER)
     if file not in (*FILES, *SPECIAL_TOKEN_FILES):
-        return _("there is no {file}, which {index} names; fetch it too", file=file, index=INDEX)
-    return _("there is no {file}; a model here is {files} and {files_2}", file=file, files=", ".join(FILES[:2]), files_2=FILES[2])
+        return UserError("file_of_index", file=file, index=INDEX)
+    return UserError("file_missing", file=file, files=", ".join(FILES[:2]), last=FILES[2])
 
 
 def _first_match(names: Sequence[str], patterns: Sequence[str]) -> str:

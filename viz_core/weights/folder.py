@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from viz_core.config import TransformerConfig
 from viz_core.messages import LazyText, lazy
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.weights.card import Card
 from viz_core.weights.checkpoint_contents import CheckpointContents, inspect_checkpoint
 from viz_core.weights.files import (
@@ -31,7 +31,7 @@ from viz_core.weights.files import (
     read_json_object,
 )
 from viz_core.weights.layouts import BosEosIds, TensorSlice
-from viz_core.weights.shards import Shards, find_shards, truncated_message
+from viz_core.weights.shards import Shards, find_shards, truncated_error
 from viz_core.weights.special_tokens import find_special_tokens, parse_tokenizer
 from viz_core.weights.token_conflicts import ResolvedTokens, resolve_special_tokens
 
@@ -55,7 +55,7 @@ def read_folder(
     name = name or local_name(folder)
     try:
         if not all(map(NAME_PATTERN.fullmatch, name.split("/"))):
-            raise ValueError(_("a folder's name may have letters, digits and . _ - only; rename it"))
+            raise UserError("folder_name")
         root = within or folder
         config_file, shards = check_regular_file(folder, CONFIG, root), find_shards(folder, root)
         tokenizer_file = check_regular_file(folder, TOKENIZER, root)
@@ -117,7 +117,7 @@ def _load(shards: Shards, contents: CheckpointContents, config: TransformerConfi
     for file in shards.files:
         file.unchanged_path()
     if sha256 is not None and _sha256(shards.files[0]) != sha256:
-        raise ValueError(_("{tensors} is not the file that was published (its SHA-256 differs); install it again", tensors=TENSORS))
+        raise UserError("file_not_published", tensors=TENSORS)
     model = Transformer(config, seed=None).eval()
     with torch.no_grad(), ExitStack() as stack:
         opened = [_open_tensors(stack, *shard) for shard in zip(shards.files, shards.names, strict=True)]
@@ -139,7 +139,7 @@ def _open_tensors(exit_stack: ExitStack, file: FileVersion, name: str) -> Any:
     try:
         return exit_stack.enter_context(safe_open(file.path, framework="pt"))
     except (SafetensorError, OSError):
-        raise ValueError(truncated_message(name)) from None
+        raise truncated_error(name) from None
 
 
 def _read_slice(tensors: Any, part: TensorSlice, file: str) -> "Tensor":
@@ -149,9 +149,9 @@ def _read_slice(tensors: Any, part: TensorSlice, file: str) -> "Tensor":
     try:
         x: Tensor = tensors.get_tensor(part.name)  # as it is stored
     except (SafetensorError, OSError):
-        raise ValueError(truncated_message(file)) from None
+        raise truncated_error(file) from None
     if tuple(x.shape) != part.shape:
-        raise ValueError(_("{tensors} was changed while the app was running; reload the page", tensors=file))
+        raise UserError("file_changed", name=file)
     x = x[part.n_skipped_rows :]
     x = x.mT if part.is_transposed else x  # [out, in]
     return x if part.qkv_index is None else x.chunk(3)[part.qkv_index]
@@ -160,17 +160,15 @@ def _read_slice(tensors: Any, part: TensorSlice, file: str) -> "Tensor":
 def _check_finite(parameter: "Tensor", stored: "Tensor", name: str, file: str) -> None:
     """Raise `ValueError` if a parameter is not finite. stored: the same in the dtype of the file, which may exceed float32."""
     if not stored.isfinite().all():
-        raise ValueError(_("{name} in {tensors} holds numbers that are not finite; fetch it again", name=name, tensors=file))
+        raise UserError("tensor_not_finite", name=name, tensors=file)
     if not parameter.isfinite().all():
-        raise ValueError(_("{name} in {tensors} holds numbers that are too large for float32, in which this model computes; choose "
-                           "another model", name=name, tensors=file))
+        raise UserError("tensor_too_large", name=name, tensors=file)
 
 
 def _check_tie(model: "Transformer", head: "Tensor", name: str) -> None:
     """Raise `ValueError` if the stored copy of a tied head differs from the embedding."""
     if not model.get_parameter("head.weight").equal(head.float()):
-        raise ValueError(_("{name} differs from the embedding, and {config} says tie_word_embeddings=true; save the model again",
-                           name=name, config=CONFIG))
+        raise UserError("embedding_differs", name=name, config=CONFIG)
 
 
 @lru_cache(maxsize=4)
@@ -202,7 +200,7 @@ def _read_text(file: FileVersion) -> str:
     try:
         return file.unchanged_path().read_text(encoding="utf-8")
     except (OSError, ValueError):
-        raise ValueError(_("{tokenizer} is not text that can be read; fetch it again", tokenizer=TOKENIZER)) from None
+        raise UserError("tokenizer_not_text", tokenizer=TOKENIZER) from None
 
 
 def _with_name_in_errors(name: str, make: Callable[[], Any]) -> Any:

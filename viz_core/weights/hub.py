@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_core.messages import lazy
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.weights.card import Card
 from viz_core.weights.checkpoint_contents import read_layout
 from viz_core.weights.files import (
@@ -21,7 +21,7 @@ from viz_core.weights.files import (
     TOKENIZER,
     check_size,
     error_sentence,
-    missing_file_message,
+    missing_file_error,
     read_json_object,
 )
 from viz_core.weights.folder import read_folder
@@ -45,10 +45,10 @@ def fetch_hub_card(repository: str) -> Card:
     name = f"hub/{repository}"
     try:
         if not is_hub_enabled():
-            raise ValueError(_("the hub is switched off on this server; its owner may start it with {hub}=1", hub=HUB_ENV))
+            raise UserError("hub_off", hub=HUB_ENV)
         if not REPOSITORY_PATTERN.fullmatch(repository) or ".." in repository or "--" in repository:
             name = f"hub/{repository[:40]}"
-            raise ValueError(_("this is not a model name; write it as owner/model, such as openai-community/gpt2"))
+            raise UserError("hub_name")
         return read_snapshot(repository, _download(repository))
     except ValueError as error:
         raise ValueError(error_sentence(name, error)) from None
@@ -72,7 +72,7 @@ def _download(repository: str) -> Path:
     split = INDEX in sizes and TENSORS not in sizes
     for file in (CONFIG, INDEX if split else TENSORS, TOKENIZER):
         if file not in sizes:
-            raise ValueError(missing_file_message(file, sorted(sizes)))
+            raise missing_file_error(file, sorted(sizes))
         check_size(file, sizes[file])
 
     def fetch(file: str) -> Path:
@@ -83,7 +83,7 @@ def _download(repository: str) -> Path:
     shards = shard_names(read_json_object(fetch(INDEX))) if split else (TENSORS,)
     for file in shards:
         if file not in sizes:
-            raise ValueError(missing_file_message(file, sorted(sizes)))
+            raise missing_file_error(file, sorted(sizes))
     check_size(TENSORS, sum(sizes[file] for file in shards))
     for file in filter(sizes.__contains__, SPECIAL_TOKEN_FILES):
         check_size(file, sizes[file])
@@ -114,6 +114,6 @@ def _call_hub(request: Callable[[], Any]) -> Any:
     try:
         return request()
     except RepositoryNotFoundError:
-        raise ValueError(_("the hub has no public model of this name; check its spelling")) from None
+        raise UserError("hub_no_model") from None
     except Exception:  # no connection, a timeout, an invalid response, a full disk: each has its own class
-        raise ValueError(_("the Hugging Face hub cannot be reached from this machine; try again, or use local weights")) from None
+        raise UserError("hub_unreachable") from None

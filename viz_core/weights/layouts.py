@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeGuard
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
 from viz_core.messages import LazyText, lazy
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.weights.files import escape_surrogates
 
 RawConfig = Mapping[str, Any]  # the contents of config.json
@@ -137,8 +137,7 @@ def read_activation(raw: RawConfig, field: str, default: str) -> str:
     """Return our name of an activation. Raises `ValueError` for one that `Transformer` lacks."""
     name = raw.get(field, default)
     if not isinstance(name, str) or name not in ACTIVATION_NAMES:
-        raise ValueError(_("{field}={name} is not an activation of this model; it has {our_activation}",
-                           field=field, name=as_json(name), our_activation=", ".join(ACTIVATION_NAMES)))
+        raise UserError("config_activation", field=field, name=as_json(name), fits=", ".join(ACTIVATION_NAMES))
     return ACTIVATION_NAMES[name]
 
 
@@ -146,10 +145,9 @@ def read_size(raw: RawConfig, field: str, minimum: int = 1, default: int | None 
     """Return a size from `minimum` to MAX_SIZE. Raises `ValueError` if it is missing and has no default."""
     value = raw.get(field, default)
     if field not in raw and default is None:
-        raise ValueError(_("{field} is missing; a model of this type states it", field=field))
+        raise UserError("config_missing", field=field)
     if not is_int(value) or not minimum <= value <= MAX_SIZE:
-        raise ValueError(_("{field}={value} is not a size; it is a whole number from {least} to {most:,}",
-                           field=field, value=as_json(value), least=minimum, most=MAX_SIZE))
+        raise UserError("config_size", field=field, value=as_json(value), least=minimum, most=MAX_SIZE)
     return int(value)
 
 
@@ -157,8 +155,7 @@ def read_n_heads(raw: RawConfig, field: str, width_field: str) -> int:
     """Return the number of heads. width_field: the name of the size that it has to divide."""
     count = read_size(raw, field)
     if read_size(raw, width_field) % count:
-        raise ValueError(_("{width}={features} does not split into {field}={count} equal heads; save the model again",
-                           width=width_field, features=raw[width_field], field=field, count=count))
+        raise UserError("config_heads", width=width_field, features=as_json(raw[width_field]), field=field, count=as_json(count))
     return count
 
 
@@ -166,8 +163,7 @@ def read_number(raw: RawConfig, field: str, default: float, upper: float) -> flo
     """Return a number from 0 up to, not including, `upper`."""
     value = raw.get(field, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < upper:
-        raise ValueError(_("{field}={value} cannot be used; it is a number of at least 0 and less than {below}",
-                           field=field, value=as_json(value), below=f"{upper:g}"))
+        raise UserError("config_number", field=field, value=as_json(value), below=f"{upper:g}")
     return float(value)
 
 
@@ -175,7 +171,7 @@ def read_bool(raw: RawConfig, field: str, default: bool) -> bool:
     """Return a setting that is true or false."""
     value = raw.get(field, default)
     if not isinstance(value, bool):
-        raise ValueError(_("{field}={value} is not a switch; it is true or false", field=field, value=as_json(value)))
+        raise UserError("config_not_switch", field=field, value=as_json(value))
     return value
 
 
@@ -184,8 +180,7 @@ def read_pad_id(raw: RawConfig, default: int) -> int:
     value, words = raw.get("pad_token_id"), read_size(raw, "vocab_size")
     value = default if value is None else value
     if not is_int(value) or not 0 <= value < words:
-        raise ValueError(_("pad_token_id={value} is outside the vocabulary; vocab_size={words} has the ids 0 to {last}",
-                           value=as_json(value), words=words, last=words - 1))
+        raise UserError("config_pad", value=as_json(value), words=as_json(words), last=words - 1)
     return int(value)
 
 
@@ -197,8 +192,7 @@ def read_token_id(raw: RawConfig, field: str, default: int) -> int | None:
     value = raw.get(field, default)
     ids = value if isinstance(value, list) else [] if value is None else [value]
     if not all(map(is_int, ids)):
-        raise ValueError(_("{field}={value} is not the id of a token; it is a whole number, a list of such numbers or null",
-                           field=field, value=as_json(value)))
+        raise UserError("config_token", field=field, value=as_json(value))
     words = read_size(raw, "vocab_size")
     return next((int(id) for id in ids if 0 <= id < words), None)
 
@@ -256,8 +250,7 @@ def roberta_config(raw: RawConfig) -> TransformerConfig:
     """Return the config of a RoBERTa: a BERT whose positions start at pad_token_id + 1; the rows before are unused."""
     pad_id, rows = read_pad_id(raw, 1), read_size(raw, "max_position_embeddings")
     if rows <= pad_id + 1:
-        raise ValueError(_("max_position_embeddings={rows} leaves no position for a token, since the first one has number "
-                           "{first}, pad_token_id + 1; save the model again", rows=rows, first=pad_id + 1))
+        raise UserError("config_positions", rows=as_json(rows), first=pad_id + 1)
     return _bert_config(raw, pad_id, rows - pad_id - 1)
 
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from viz_core.messages import lazy
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.weights.card import Card
 from viz_core.weights.files import FILES, INDEX, MAX_FOLDERS, error_sentence, local_name
 from viz_core.weights.folder import read_folder
@@ -45,7 +45,7 @@ def _cards_and_errors() -> Iterator[Card | str]:
     for name, make in _iter_models():
         try:
             if name in names:
-                raise ValueError(_("a folder of this name was read already; rename one of the two"))
+                raise UserError("folder_twice")
             names.add(name)
             yield make()
         except ValueError as error:
@@ -74,19 +74,16 @@ def _iter_folder_models(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]
     except OSError:
         inside = []
     if not inside:
-        nothing = _(
-            "{folders} names it, and it is not a folder with a model or with folders of models", folders=WEIGHTS_FOLDERS_ENV
-        )
-        yield local_name(folder), partial(_raise_error, nothing)
+        yield local_name(folder), partial(_raise_error, UserError("folder_without_models", folders=WEIGHTS_FOLDERS_ENV))
     for child in inside[:MAX_FOLDERS]:
         yield local_name(child), partial(read_folder, child, within=folder)
     if len(inside) > MAX_FOLDERS:
-        yield local_name(folder), partial(_raise_error, _("it has {n_inside:,} folders; only the first {max_folders} were read",
-                                                          n_inside=len(inside), max_folders=MAX_FOLDERS))
+        error = UserError("folder_too_many", count=len(inside), limit=MAX_FOLDERS)
+        yield local_name(folder), partial(_raise_error, error)
 
 
-def _raise_error(reason: str) -> Card:
-    raise ValueError(reason)
+def _raise_error(error: UserError) -> Card:
+    raise error
 
 
 def _read_minilm(folder: Path) -> Card:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.weights.files import (
     INDEX,
     NAME_PATTERN,
@@ -76,8 +76,7 @@ def read_tensor_table(shards: Shards) -> Mapping[str, StoredTensor]:
     )
     for tensor, name in places.items():
         if tensor not in found[numbers[name]]:
-            raise ValueError(_("{index} says that {tensor} is in {name}, which lacks it; fetch the model again",
-                               index=INDEX, tensor=tensor[:MAX_SHOWN], name=name))
+            raise UserError("shard_lacks", index=INDEX, tensor=tensor[:MAX_SHOWN], name=name)
     return {tensor: StoredTensor(*found[numbers[name]][tensor], numbers[name]) for tensor, name in places.items()}
 
 
@@ -85,14 +84,12 @@ def _tensor_files(index: Mapping[str, object]) -> Mapping[str, str]:
     """Return the file name of each tensor in an index. Raises `ValueError` for invalid names and too many files."""
     places = index.get("weight_map")
     if not isinstance(places, dict) or not places:
-        raise ValueError(_("{index} has no weight_map, which maps tensors to files; save the model again", index=INDEX))
+        raise UserError("index_no_map", index=INDEX)
     for name in places.values():
         if not isinstance(name, str) or not SHARD_PATTERN.fullmatch(name):
-            raise ValueError(_("{index} names {name!r}, and only safetensors files of the same folder are read; save the model "
-                               "again", index=INDEX, name=str(name)[:MAX_SHOWN]))
+            raise UserError("index_file", index=INDEX, name=str(name)[:MAX_SHOWN])
     if (count := len(set(places.values()))) > MAX_SHARDS:
-        raise ValueError(_("{index} names {count:,} files and the limit is {max_shards}; save the model in larger parts",
-                           index=INDEX, count=count, max_shards=MAX_SHARDS))
+        raise UserError("index_count", index=INDEX, count=count, limit=MAX_SHARDS)
     return places
 
 
@@ -104,15 +101,14 @@ def _read_header(path: Path, name: str) -> Mapping[str, tuple[str, tuple[int, ..
         with path.open("rb") as file:
             header = int.from_bytes(file.read(8), "little")
         if header > MAX_HEADER:
-            raise ValueError(_("{tensors} has a header of {header:,} bytes and the limit is {max_header:,}; save it again",
-                               tensors=name, header=header, max_header=MAX_HEADER))
+            raise UserError("header_size", name=name, size=header, limit=MAX_HEADER)
         with safe_open(path, framework="numpy") as tensors:
             slices = {key: tensors.get_slice(key) for key in tensors.keys()}  # noqa: SIM118, not a mapping
             return {key: (part.get_dtype(), tuple(part.get_shape())) for key, part in slices.items()}
     except (SafetensorError, OSError):
-        raise ValueError(truncated_message(name)) from None
+        raise truncated_error(name) from None
 
 
-def truncated_message(name: str) -> str:
-    """Return the error message for a file whose tensors cannot be read."""
-    return _("{tensors} is truncated or not a safetensors file; fetch it again", tensors=name)
+def truncated_error(name: str) -> UserError:
+    """Return the error for a file whose tensors cannot be read."""
+    return UserError("file_truncated", name=name)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 
 # The parts of tokenizers such as those of BERT and GPT-2. Others can apply any pattern to the typed text or make it a thousand
 # times as long.
@@ -70,13 +70,12 @@ def parse_tokenizer(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         parsed = None
     if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
-        raise ValueError(_("tokenizer.json is not a tokenizer in JSON; fetch it again"))
+        raise UserError("tokenizer_not_json")
     for step in STEPS:
         for part in iter_parts(parsed.get(step)):
             kind = part.get("type")
             if not isinstance(kind, str) or not (kind in SAFE_PARTS or _is_safe(kind, part)):
-                raise ValueError(_("tokenizer.json has a {step} {kind!r}, which is not supported; use BERT's or GPT-2's",
-                                   step=step, kind=str(kind)[:40]))
+                raise UserError("tokenizer_step", step=step, kind=str(kind)[:40])
     return parsed | {"added_tokens": _with_library_ids(parsed.get("added_tokens"), parsed["model"].get("vocab"))}
 
 
@@ -198,8 +197,7 @@ def added_ids(post_processor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
         try:
             before, behind = _added_by_part(part)
         except (KeyError, TypeError, IndexError, ValueError):
-            raise ValueError(_("tokenizer.json has a post_processor {kind!r} that cannot be used; save the tokenizer again",
-                               kind=part.get("type"))) from None
+            raise UserError("tokenizer_post", kind=repr(part.get("type"))) from None
         front, back = before + front, back + behind
     return tuple(front), tuple(back)
 
@@ -263,11 +261,11 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def call_library(call: Callable[[], T], message: str) -> T:
-    """Return `call()`. Exceptions and panics of the library become a `ValueError`."""
+def call_library(call: Callable[[], T], error_of: Callable[[str], UserError]) -> T:
+    """Return `call()`. Exceptions and panics of the library become the error that `error_of` returns for their text."""
     try:
         return call()
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise ValueError(f"{message}: {str(error)[:100]}") from None
+        raise error_of(str(error)[:100]) from None

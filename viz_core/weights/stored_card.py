@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from viz_core.config import FIELDS, TransformerConfig
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,30 +42,28 @@ class StoredCard:
             stored = json.loads(path.read_text(encoding="utf-8"))
             return cls(**_checked_fields(stored, cls))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError):
-            reason = _("cannot be read as JSON")
+            raise UserError("card_unreadable", name=path.name, stem=path.stem) from None
         except ValueError as error:
-            reason = str(error).rstrip(".")
-        raise ValueError(_("{name} {reason}; train it again: python -m viz_core.training {stem}.",
-                           name=path.name, reason=reason, stem=path.stem))
+            raise UserError("card", name=path.name, reason=str(error).rstrip("."), stem=path.stem) from None
 
 
 def _checked_fields(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
     """Return the fields of a card. Raises `ValueError` with the end of a sentence that begins with the file's name."""
     if not isinstance(stored, dict):
-        raise ValueError(_("is not a JSON object"))
+        raise UserError("card_not_object")
     names = [f.name for f in fields(card)]
     if missing := [name for name in names if name not in stored]:
-        raise ValueError(_("lacks {missing}", missing=", ".join(missing)))
+        raise UserError("card_lacks", missing=", ".join(missing))
     if unknown := [name for name in stored if name not in names]:
-        raise ValueError(_("has a key that no card has: {unknown}", unknown=", ".join(unknown)))
+        raise UserError("card_key", unknown=", ".join(unknown))
     kinds = {"title": str, "examples": list}
     if wrong := [name for name in names if not isinstance(stored[name], kinds.get(name, dict))]:
-        raise ValueError(_("has a value of the wrong type in {wrong}", wrong=", ".join(wrong)))
+        raise UserError("card_type", wrong=", ".join(wrong))
     if not all(isinstance(pair, list) and [type(text) for text in pair] == [str, str] for pair in stored["examples"]):
-        raise ValueError(_("has an example that is not a pair of texts"))
+        raise UserError("card_example")
     config = _config(stored["config"])
     if missing_sides := [side for side in config.sides if side not in stored["vocabulary"]]:
-        raise ValueError(_("lacks the vocabulary of the {missing_sides}", missing_sides=", ".join(missing_sides)))
+        raise UserError("card_vocabulary", sides=", ".join(missing_sides))
     return stored | {
         "config": config, "examples": tuple(map(tuple, stored["examples"])),
         "vocabulary": {side: tuple(words) for side, words in stored["vocabulary"].items()},
@@ -74,6 +72,6 @@ def _checked_fields(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
 
 def _config(stored: Mapping[str, Any]) -> TransformerConfig:
     if unknown := [name for name in stored if name not in FIELDS]:
-        raise ValueError(_("has a setting that no config has: {unknown}", unknown=", ".join(unknown)))
+        raise UserError("card_setting", unknown=", ".join(unknown))
     settings: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in stored.items()}
     return TransformerConfig(**settings)

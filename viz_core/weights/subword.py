@@ -11,7 +11,7 @@ from typing import Any
 import regex
 from tokenizers import Encoding, Tokenizer, models
 
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.text.tokenizer import NO_TOKEN
 from viz_core.weights.special_tokens import (
     call_library,
@@ -49,7 +49,8 @@ class SubwordTokenizer:
         never_typed = tokens.reserved_ids | {id for id in special if id in (bos_eos_ids or ()) or id >= vocab_size}
         if not never_typed.issuperset(special):
             tokenizer_json = json.dumps(with_ordinary_tokens(parsed, never_typed))
-        self._tokenizer = call_library(lambda: Tokenizer.from_str(tokenizer_json), _("tokenizer.json cannot be used"))
+        self._tokenizer = call_library(lambda: Tokenizer.from_str(tokenizer_json),
+                                       lambda reason: UserError("tokenizer_unusable", reason=reason))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # typed text never becomes a special token
@@ -67,8 +68,7 @@ class SubwordTokenizer:
         self.bos_id, self.eos_id = (*tokens.prefix_ids, *before, NO_TOKEN)[0], (NO_TOKEN, *behind, *tokens.suffix_ids)[-1]
         for id in (*before, *behind, *added):
             if not 0 <= id < vocab_size:
-                raise ValueError(_("special token id {id!r} is outside the vocabulary of {vocab_size}",
-                                   id=id, vocab_size=vocab_size))
+                raise UserError("special_token_outside", id=repr(id), vocab_size=vocab_size)
         model = parsed["model"]  # how pieces mark the start (▁), middle (##) or end (</w>) of a word
         self._space = next(filter(None, map(_space_replacement, iter_parts(parsed.get("normalizer")))), "") or next(
             filter(None, map(_space_replacement, iter_parts(parsed.get("pre_tokenizer")))), "")
@@ -88,8 +88,7 @@ class SubwordTokenizer:
         ids = set(self._tokenizer.get_vocab(with_added_tokens=True).values())
         highest = max(ids - unused_ids or ids, default=-1)
         if not 0 <= highest < self.vocab_size:
-            raise ValueError(_("tokenizer.json has ids up to {highest}, and the model has {vocab_size} words, so they do not "
-                               "belong together", highest=highest, vocab_size=self.vocab_size))
+            raise UserError("tokenizer_too_large", highest=highest, vocab_size=self.vocab_size)
 
     def tokens_and_ids(self, sentence: str) -> tuple[list[str], list[int]]:
         """Return the tokens as displayed and their ids, with [CLS] and [SEP] if the tokenizer adds them."""
@@ -98,7 +97,7 @@ class SubwordTokenizer:
             tokens.append(token)
             ids.append(id)
         if self._positions_skip_padding and self.pad_id in ids:
-            raise ValueError(self._misplaced_pad_message())
+            raise self._misplaced_pad_error()
         return tokens, ids
 
     def check_ids(self, ids: Sequence[int]) -> None:
@@ -107,17 +106,15 @@ class SubwordTokenizer:
         The tokens after it would have other positions than in the published model.
         """
         if self._positions_skip_padding and any(a == self.pad_id != b for a, b in pairwise(ids)):
-            raise ValueError(self._misplaced_pad_message())
+            raise self._misplaced_pad_error()
 
-    def _misplaced_pad_message(self) -> str:
-        return _("{token!r} (id {id}) is the padding token of this model and has no position of its own, so it may only follow a "
-                 "text; leave it out", token=self.decode(self.pad_id), id=self.pad_id)
+    def _misplaced_pad_error(self) -> UserError:
+        return UserError("padding_typed", token=self.decode(self.pad_id), id=self.pad_id)
 
     def decode(self, id: int) -> str:
         """Return the token with this id as displayed, or "⟨#123⟩" for an embedding row without a token."""
         if not 0 <= id < self.vocab_size:
-            raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
-                               id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
+            raise UserError("token_outside", id=id, vocab_size=self.vocab_size, last=self.vocab_size - 1)
         token = self._tokenizer.id_to_token(id)
         return f"⟨#{id}⟩" if token is None else self._display(token, id)
 
@@ -210,11 +207,10 @@ class SubwordTokenizer:
             )
             if unreadable is None:
                 raise
-        raise ValueError(_("{word!r} is not in the vocabulary of this model, and its tokenizer.json has no token for unknown "
-                           "words; write it differently", word=unreadable[:40]))
+        raise UserError("word_unknown", word=unreadable[:40])
 
     def _encode_once(self, text: str) -> Encoding:
-        return call_library(lambda: self._tokenizer.encode(text), _("tokenizer.json cannot read this text"))
+        return call_library(lambda: self._tokenizer.encode(text), lambda reason: UserError("text_unreadable", reason=reason))
 
     def _is_readable(self, word: str) -> bool:
         try:
@@ -238,8 +234,7 @@ class SubwordTokenizer:
             elif self._unk_id_or_none not in (None, id):  # the name of a special token is also an ordinary word
                 yield typed, self.unk_id, True
             else:
-                raise ValueError(_("{token!r} is a special token of this checkpoint and cannot be typed; write it differently",
-                                   token=token[:40]))
+                raise UserError("special_token_typed", token=token[:40])
 
     def _display(self, token: str, id: int) -> str:
         """Return a token as displayed. Tokens added to the vocabulary are stored as plain text, not in the byte-level alphabet."""

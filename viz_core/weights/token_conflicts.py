@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from viz_core.config import TransformerConfig
 from viz_core.messages import NO_TEXT, LazyText, lazy
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.weights.files import CONFIG
 from viz_core.weights.layouts import BosEosIds, Layout, RawConfig, as_json, is_int
 from viz_core.weights.special_tokens import SpecialTokens, is_pad_name, token_name
@@ -74,9 +74,7 @@ def _check_positions(layout: Layout, config: TransformerConfig, tokenizer_json: 
     """Raise `ValueError` if a text can contain the padding id: RoBERTa gives that id no position, which our model cannot do."""
     id = config.pad_id(layout.side)
     if layout.positions_skip_padding and _occurs_in_text(id, tokenizer_json, tokens):
-        raise ValueError(_("{config} says pad_token_id={id}, but the tokenizer reads it in texts; a {title} gives such a token no "
-                           "position of its own, which this model cannot do",
-                           config=CONFIG, id=_id_with_name(id, tokenizer_json), title=layout.title))
+        raise UserError("padding_read", config=CONFIG, id=_id_with_name(id, tokenizer_json), title=layout.title)
 
 
 def _occurs_in_text(id: int, tokenizer_json: RawConfig, tokens: SpecialTokens) -> bool:

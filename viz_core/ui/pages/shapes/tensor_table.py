@@ -170,7 +170,8 @@ def _note(line: StageCost, previous: StageCost | None, is_comparison: bool) -> s
     between = "|" if is_comparison else "→"
     changes = []
     if previous.shape != line.shape:
-        changes.append(f"{_('shape')} {format_shape(previous.shape)} {between} {format_shape(line.shape)}")
+        changes.append(_("shape {before} {between} {now}", before=format_shape(previous.shape), between=between,
+                         now=format_shape(line.shape)))
     for amount, title in AMOUNT_TITLES.items():
         before, now = getattr(previous, amount), getattr(line, amount)
         if before != now:
