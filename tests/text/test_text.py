@@ -232,7 +232,7 @@ def test_collisions() -> None:
         (("word", -1, 0), ["vocab_size", "-1"]),
         (("word", 10, 10), ["pad_id", "10", "0 to 9"]),
         (("word", 10, -1), ["pad_id", "-1", "0 to 9"]),
-        (("subword", 10, 0), ["kind", "subword", "choose word, character or"]),
+        (("subword", 10, 0), ["kind", "subword", "choose word or character"]),
     ],
 )
 def test_refused_settings(arguments: tuple[str, int, int], names: list[str]) -> None:
