@@ -223,10 +223,14 @@ def _checked_sentences(side: str, given: Sequence[Sentence] | None, config: Tran
     return given
 
 
-def _encode_sentence(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int] | None = None) -> list[int]:
-    """Return the ids of one sentence, followed by `end` for typed text. An id list is checked and returned as it is."""
+def _encode_sentence(
+    side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int] | None = None
+) -> tuple[list[str], list[int]]:
+    """Return the tokens and the ids of one sentence, followed by `end` for typed text. An id list is checked and kept as it is."""
+    typed: list[str] = []
     if isinstance(sentence, str):
-        ids = tok.tokens_and_ids(sentence)[1] + (end or [])
+        typed, ids = tok.tokens_and_ids(sentence)
+        ids = ids + (end or [])
     else:
         try:
             ids = [operator.index(x) for x in sentence]
@@ -241,7 +245,7 @@ def _encode_sentence(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, e
             raise UserError("id_outside", side=SIDE_NAMES[side], id=x, last=tok.vocab_size - 1)
     if not isinstance(sentence, str):
         tok.check_ids(ids)
-    return ids
+    return [*typed, *map(tok.decode, ids[len(typed) :])], ids  # typed tokens, then the names of the ids at the end
 
 
 def _encode_side(
@@ -254,17 +258,12 @@ def _encode_side(
     ]
     readers = [with_copied_words(tok, words) for words in batch.copied_words]
     side = "source" if name == "source" else "target"
-    rows = [_encode_sentence(side, i, s, reader, end) for i, (s, reader) in enumerate(zip(given, readers, strict=True))]
+    encoded = [_encode_sentence(side, i, s, reader, end) for i, (s, reader) in enumerate(zip(given, readers, strict=True))]
+    rows = [ids for __, ids in encoded]
     batch.ids[name] = pad(rows, tok.pad_id)
     width = batch.ids[name].shape[1]
-    batch.tokens[name] = [_padded(_tokens(s, row, reader), width) for s, row, reader in zip(given, rows, readers, strict=True)]
+    batch.tokens[name] = [_padded(tokens, width) for tokens, __ in encoded]
     return rows
-
-
-def _tokens(sentence: Sentence, ids: list[int], tok: AnyTokenizer) -> list[str]:
-    """Return the tokens as typed, then the names of the ids added at the end."""
-    typed = tok.tokens_and_ids(sentence)[0] if isinstance(sentence, str) else []
-    return typed + [tok.decode(x) for x in ids[len(typed) :]]
 
 
 def _padded(tokens: list[str], length: int) -> list[str]:

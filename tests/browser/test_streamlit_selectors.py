@@ -83,6 +83,23 @@ def test_where_all_are_called_otherwise_the_page_is_complete(serve: Callable[...
     page.locator("[data-lab-present]").wait_for(state="attached")
 
 
+def test_the_style_stays_when_it_is_no_longer_sent(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = new_page()
+    page.goto(f"{serve()}/masks?preset=000")
+    idle(page, WAIT)
+    heights = []
+    for words in ("one", "one two", "one two three", "one two three four"):
+        text = page.locator(SELECTORS["sidebar"]).locator("textarea").first
+        text.fill(words)
+        text.press("Control+Enter")
+        page.wait_for_url(f"**source={words.replace(' ', '+')}**")
+        idle(page, WAIT)
+        heights.append(page.locator(SELECTORS["header"]).evaluate("e => e.getBoundingClientRect().height"))
+    assert heights == [40] * 4
+    sent = page.locator(f"{SELECTORS['app']} style").evaluate_all("all => all.some((e) => e.textContent.includes('--lab-top'))")
+    assert not sent and page.locator("body > style[data-lab]").count() == 1
+
+
 def test_a_script_of_a_component_is_a_file(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page, scripts = new_page(), []
     page.on("request", lambda request: scripts.append(request.url) if "/attention_lab." in request.url else None)

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import json
 import logging
 import re
 import shutil
@@ -298,6 +299,15 @@ def test_visitors_who_come_at_once_register_it_once(
     for thread in threads:
         thread.join()
     assert len(registered) == 1 and len(folders) == 1
+
+
+def test_the_style_of_the_page_is_sent_in_the_first_runs_and_then_comes_from_a_script() -> None:
+    from viz_core.ui.shell.layout.frame import _COMPONENT, STYLE
+
+    at = start(preset="000")
+    sent = [any(STYLE in html.proto.body for html in sound(at.run()).get("html")) for _ in range(4)]
+    assert sent == [True, True, False, False]
+    assert json.dumps(STYLE, ensure_ascii=False) in _COMPONENT._version()._module
 
 
 def test_without_a_place_for_files_scripts_are_sent_inline(

@@ -22,9 +22,10 @@ from viz_core.generate.text_generation import (
     generate,
     initial_batch,
     write,
+    write_batch,
 )
 
 __all__ = [
     "Beam", "Continuation", "Generation", "Greedy", "Sampling", "Strategy", "available_length", "decoder_batch", "encode_source",
-    "generate", "initial_batch", "next_logits", "write",
+    "generate", "initial_batch", "next_logits", "write", "write_batch",
 ]

@@ -2,7 +2,7 @@
 
     generate(model, start, source, eos_id=…, max_new_tokens=…, strategy=…)   ids in, ids out
     next_logits(model, ids, encoded)                       the logits of the next token
-    write(model, source, tokenizers, max_new_tokens=…)     translations of sentences
+    write(model, source, tokenizers, max_new_tokens=…)     translations of sentences; write_batch: of a batch
     decoder_batch(ids, source, token_names=…)              generated ids as the batch of a run
 """
 
@@ -39,6 +39,7 @@ __all__ = [
     "initial_batch",
     "next_logits",
     "write",
+    "write_batch",
 ]
 
 ChooseToken = Callable[[Tensor, int], Tensor]  # (logits [B, W], step index) -> ids [B]
@@ -158,8 +159,14 @@ def write(
 
     The length leaves one row of the position table for <bos>, so that the text can be the target of a run.
     """
-    c, target = model.config, tokenizers["target"]
-    batch, device = initial_batch(c, source, tokenizers), next(model.parameters()).device
+    return write_batch(model, initial_batch(model.config, source, tokenizers), tokenizers, max_new_tokens=max_new_tokens)
+
+
+def write_batch(
+    model: Transformer, batch: Batch, tokenizers: Mapping[str, AnyTokenizer], *, max_new_tokens: int
+) -> tuple[Generation, ...]:
+    """Return what `write` does, for the sources of a batch of `initial_batch`."""
+    c, target, device = model.config, tokenizers["target"], next(model.parameters()).device
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
     max_new_tokens = min(max_new_tokens, c.max_len - 1) if c.has_position_table else max_new_tokens
     found = generate(model, ids["target"], ids["source"], eos_id=target.eos_id, max_new_tokens=max_new_tokens)

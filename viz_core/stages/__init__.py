@@ -8,6 +8,7 @@ The pages Step by step and Shapes, tooltips, exports, size estimates and tests a
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -77,7 +78,15 @@ def stages_with_shapes(config: TransformerConfig, batch: int, source_len: int = 
 def recorded_bytes(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> int:
     """Return the bytes of all stages of a batch, faster than from `stages_with_shapes`."""
     length = _axis_lengths(config, batch, source_len, target_len)
-    return sum(math.prod(_shape(s, length)) * DTYPE_BYTES[s.dtype] for s in stages(config))
+    return sum(
+        n * math.prod(length[axis] for axis in axes) * DTYPE_BYTES[dtype] for (axes, dtype), n in _alike_stages(config).items()
+    )
+
+
+@lru_cache(maxsize=32)
+def _alike_stages(config: TransformerConfig) -> Mapping[tuple[tuple[str, ...], str], int]:
+    """Return the number of stages with the same axes and data type; the axes as `_axis_lengths` names them."""
+    return MappingProxyType(Counter((tuple(s.sides.get(axis, axis) for axis in s.axes), s.dtype) for s in stages(config)))
 
 
 def _axis_lengths(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> dict[str, int]:

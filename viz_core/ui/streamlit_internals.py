@@ -244,16 +244,18 @@ def _asset_folder() -> tempfile.TemporaryDirectory[str]:
 class Component:
     """A component whose script the browser loads as a file, once for each time that it loads the app: call it to mount it.
 
-    The arguments of the call are those of Streamlit's component. html may be a function, for one with texts. `js` and `css` may
-    name `SELECTORS`. Each language of the visitors has a file of its own.
+    The arguments of the call are those of Streamlit's component. html may be a function, for one with texts. css: the style of the
+    component. page_css: a style of the whole page, which only one component may have. `js`, `css` and `page_css` may name
+    `SELECTORS`. Each language of the visitors has a file of its own.
 
     Streamlit sends an inline script and style again with every run, up to 100 KB a component. Files are only for installed packages
     that name a folder of assets in their pyproject.toml; here the folder is registered at run time. The style is part of the
     script, so that nothing is drawn before it applies. Where no file can be registered, both are sent inline.
     """
 
-    def __init__(self, name: str, *, html: str | Callable[[], str], js: str, css: str = "") -> None:
-        self.name, self.html, self.js, self.css = name, html, fill_selectors(js), fill_selectors(css)
+    def __init__(self, name: str, *, html: str | Callable[[], str], js: str, css: str = "", page_css: str = "") -> None:
+        self.name, self.html = name, html
+        self.js, self.css, self.page_css = map(fill_selectors, (js, css, page_css))
         self._versions: dict[str, _ComponentVersion] = {}  # by language
 
     def __call__(self, **arguments: Any) -> Any:
@@ -267,16 +269,16 @@ class Component:
         if code not in self._versions:
             html = self.html if isinstance(self.html, str) else self.html()
             name = self.name if code == ENGLISH else f"{self.name}_{code.lower()}"
-            self._versions[code] = _ComponentVersion(name, html, translated(self.js), self.css)
+            self._versions[code] = _ComponentVersion(name, html, translated(self.js), self.css, self.page_css)
         return self._versions[code]
 
 
 class _ComponentVersion:
     """A component in one language."""
 
-    def __init__(self, name: str, html: str, js: str, css: str) -> None:
+    def __init__(self, name: str, html: str, js: str, css: str, page_css: str) -> None:
         self.name, self.html, self.js, self.css = name, html, js, css
-        self._module = _with_style(js, css)
+        self._module = _with_styles(js, css, page_css)
         # The name changes with the content, so that no browser takes an earlier version from its cache.
         self._file = f"{name}-{hashlib.sha256(self._module.encode()).hexdigest()[:16]}.js"
         self._mount: Callable[..., Any] | None = None
@@ -320,21 +322,25 @@ class _ComponentVersion:
         partial.replace(file)  # nobody reads half a file
 
 
-def _with_style(js: str, css: str) -> str:
-    """Return the module of a component that first puts its style where it draws: in its own shadow tree, not in the page."""
-    if not css:
+def _with_styles(js: str, css: str, page_css: str) -> str:
+    """Return the module of a component that first puts its styles where they apply: in its own shadow tree, and in the page."""
+    if not css and not page_css:
         return js
     return f"""{js.replace("export default function", "const mountComponent = function", 1)}
 const STYLE_TEXT = {json.dumps(css, ensure_ascii=False)};
-export default function (component) {{
-  const root = component.parentElement;
+const PAGE_STYLE_TEXT = {json.dumps(page_css, ensure_ascii=False)};
+function putStyle(root, text) {{
   let style = root.querySelector("style[data-lab]");
   if (!style) {{
     style = document.createElement("style");
     style.dataset.lab = "";
     root.prepend(style);
   }}
-  if (style.textContent !== STYLE_TEXT) style.textContent = STYLE_TEXT; // after an update of the server, a new one
+  if (style.textContent !== text) style.textContent = text; // after an update of the server, a new one
+}}
+export default function (component) {{
+  if (STYLE_TEXT) putStyle(component.parentElement, STYLE_TEXT);
+  if (PAGE_STYLE_TEXT) putStyle(document.body, PAGE_STYLE_TEXT);
   return mountComponent(component);
 }}
 """

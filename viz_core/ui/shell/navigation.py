@@ -1,6 +1,9 @@
 """Navigation and the start of each page: app.py calls `main`, and each page calls `open_page` first."""
 
+import base64
+import io
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -82,12 +85,15 @@ def _restart_script() -> None:
     st.rerun()
 
 
-def _icon() -> Image.Image:
-    """Return the page icon, a causal mask. It is drawn here, since Streamlit fetches named icons from the internet."""
+@cache
+def _icon() -> str:
+    """Return the page icon, a causal mask, as a data URL: Streamlit fetches named icons from the internet."""
     icon = Image.new("RGB", (4, 4), "#d6e2e6")
     for t in range(4):
         icon.paste("#038d9b", (0, t, t + 1, t + 1))
-    return icon.resize((32, 32), Image.Resampling.NEAREST)
+    png = io.BytesIO()
+    icon.resize((32, 32), Image.Resampling.NEAREST).save(png, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"
 
 
 def open_page(page: PageSpec, preload: Callable[[], None] = preload_all) -> PageContext:

@@ -276,11 +276,14 @@ def object_sizes(thing: object) -> Iterator[tuple[int, int]]:
         stack.extend(_referenced_objects(x) if storage is None else ())
 
 
+LEAF_TYPES = (str, bytes, int, float, complex, np.ndarray, np.generic)  # refer to nothing that counts
 UNCOUNTED_TYPES = (type, NoneType, bool, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 
 
 def _referenced_objects(x: Any) -> Iterator[Any]:
     """Yield the objects that an object refers to."""
+    if isinstance(x, LEAF_TYPES):
+        return
     if isinstance(x, torch.nn.Module):
         yield from (*x.parameters(), *x.buffers())
     elif isinstance(x, Mapping):

@@ -1,7 +1,7 @@
 """Models, runs and results that all visitors share: one cache with one size limit (`viz_core.config.limits`)."""
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -11,7 +11,7 @@ from viz_core.analysis.size_estimates import estimate_size
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.config.limits import MAX_NEW_TOKENS, cache_bytes
-from viz_core.generate import Generation, write
+from viz_core.generate import Generation, write_batch
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, build, pick_device, trace, with_config
 from viz_core.ui.shell.caching.byte_limited_cache import ByteLimitedCache, trim_dropped
@@ -122,16 +122,13 @@ def run_key(weights: str, config: TransformerConfig, batch: Batch, seed: int, de
 
 
 def cached_generations(
-    weights: str, config: TransformerConfig, source: Sequence[str], batch: Batch, seed: int, device: str
+    weights: str, config: TransformerConfig, batch: Batch, seed: int, device: str
 ) -> tuple[Generation, ...]:
-    """Return what trained weights generate for each source.
-
-    batch: the sources as `viz_core.generate.initial_batch` reads them.
-    """
+    """Return what trained weights generate for each source of a batch of `viz_core.generate.initial_batch`."""
 
     def make() -> tuple[Generation, ...]:
         model = cached_model(weights, config, seed, device)
-        return write(model, source, catalogue()[weights].tokenizers(), max_new_tokens=MAX_NEW_TOKENS)
+        return write_batch(model, batch, catalogue()[weights].tokenizers(), max_new_tokens=MAX_NEW_TOKENS)
 
     ids = batch.ids["source"]
     key = (model_key(weights, config, seed, device), ids.shape, ids.tobytes(), tuple(batch.copied_words))

@@ -35,13 +35,12 @@ def generate_targets(setup: Setup) -> "tuple[Generation, ...]":
     from viz_core.ui.shell.caching.server_cache import cached_generations
 
     assert setup.card is not None
-    source = typed_sentences(setup)[0]
-    batch = initial_batch(setup.config, source, setup.card.tokenizers())
+    batch = initial_batch(setup.config, typed_sentences(setup)[0], setup.card.tokenizers())
     check_position_table(setup, batch)
     n, length = batch.ids["source"].shape
     if problem := estimate_size(setup.config, n, length, 1).problem:
         raise ValueError(error_message(problem))  # a new error: raising the cached one would keep these frames alive
-    return cached_generations(setup.weights, setup.config, source, batch, setup.seed, setup.device)
+    return cached_generations(setup.weights, setup.config, batch, setup.seed, setup.device)
 
 
 def check_position_table(setup: Setup, batch: "Batch") -> None:

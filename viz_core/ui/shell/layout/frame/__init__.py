@@ -21,6 +21,8 @@ from viz_core.ui.streamlit_internals import Component, fill_selectors
 
 SIDEBAR_WIDTH = 236  # pixels
 FOLDER = Path(__file__).parent
+STYLED_RUNS = "lab_styled_runs"  # the number of full runs that have sent the style sheet, up to the following
+MAX_STYLED_RUNS = 2  # then the browser has it from the script, which may still be on its way while the second run begins
 LAST_MODE_CHANGE = "lab_last_mode_change"  # number of the browser's last change of presenter's mode that this session received
 SHEETS = ("frame.css", "contrast.css", "../../export/save_menus/save_menus.css")
 STYLE = fill_selectors("\n".join((FOLDER / name).read_text("utf-8") for name in SHEETS))
@@ -40,15 +42,17 @@ def _bar_html() -> str:
 
 _COMPONENT = Component(
     "frame", html=_bar_html,
-    css=(FOLDER / "presenter_bar.css").read_text("utf-8"), js=script("shell/layout/frame/frame.js"),
+    css=(FOLDER / "presenter_bar.css").read_text("utf-8"), page_css=STYLE, js=script("shell/layout/frame/frame.js"),
 )
 
 
 def page_frame(page: str) -> None:
     """Draw the frame, once in each full run. page: the name of the page."""
     paper = ", ".join(str(st.get_option(f"theme.{theme}.backgroundColor")) for theme in ("light", "dark"))
-    # Unlike the style of a component, this one arrives before the page is built.
-    st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{STYLE}</style>")
+    n_styled = st.session_state.get(STYLED_RUNS, 0)
+    # Unlike the style in the script of the component, this one arrives before the page is built.
+    st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{STYLE if n_styled < MAX_STYLED_RUNS else ''}</style>")
+    st.session_state[STYLED_RUNS] = min(n_styled + 1, MAX_STYLED_RUNS)
     data = {"present": url_param("present"), "echo": st.session_state.get(LAST_MODE_CHANGE, 0)}
 
     def on_press() -> None:
