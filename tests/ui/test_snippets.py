@@ -53,8 +53,8 @@ class Offered:
 
 
 # By its first variable, the kind of an export.
-KINDS = {"panels": "panels", "picture": "figure", "chart": "curves", "found": "lines", "grids": "grids", "clocks": "clocks",
-         "drawing": "diagram", "candidates": "choice", "shown": "html", "frame": "frame"}
+KINDS = {"panels": "panels", "picture": "figure", "chart": "curves", "labelled_weights": "lines", "grids": "grids",
+         "clocks": "clocks", "drawing": "diagram", "candidates": "choice", "shown": "html", "frame": "frame"}
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
             text = kept.code()
         except ValueError:
             text = None
-        drawn = variables.parts["heads" if first == "found" else first].value()
+        drawn = variables.parts["heads" if first == "labelled_weights" else first].value()
         found.append(Offered(key, KINDS[first], kept.frame(), text, drawn))
 
     def is_recorded(x: Any) -> bool:

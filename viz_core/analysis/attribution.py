@@ -1,7 +1,7 @@
 """Direct logit attribution: the logit of a word as a sum of the contributions of all components to the residual stream.
 
-    found = attribute_logit(capture, parameter, position=3, word=17, other=21)
-    found.contributions, found.total, found.logit, found.remainder
+    attribution = attribute_logit(capture, parameter, position=3, word=17, other=21)
+    attribution.contributions, attribution.total, attribution.logit, attribution.remainder
 
 The output head is linear: a logit is the dot product of one direction and the final residual stream. A norm is linear too if its
 scale 1/√(σ² + ε) is held at its value in the run, so the direction can be propagated backwards through every later norm. The

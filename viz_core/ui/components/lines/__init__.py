@@ -1,7 +1,7 @@
 """Attention as lines from query tokens to key tokens, several heads in their own colours.
 
-    found = layer_weights(capture, "cross", 0)
-    attention_lines(found, [0, 1], None, "Layer 0", key="att_lines", selection_id="0", on_lock=remember)
+    labelled_weights = layer_weights(capture, "cross", 0)
+    attention_lines(labelled_weights, [0, 1], None, "Layer 0", key="att_lines", selection_id="0", on_lock=remember)
 
 Hovering over a token shows only its lines, and a click locks it. A click on a head's swatch toggles the head; a double click shows
 only this head, and a second double click restores the others. The browser reports the lock and the selected heads to Python if
@@ -31,7 +31,7 @@ _COMPONENT = Component("lines", **assets.component("lines"))
 
 
 def attention_lines(
-    found: Recorded[LabelledWeights], heads: Sequence[int], locked: Lock, title: str, *,
+    labelled_weights: Recorded[LabelledWeights], heads: Sequence[int], locked: Lock, title: str, *,
     key: str, selection_id: str, on_lock: Callable[[Lock], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
     fill: bool = False, names: tuple[str | LazyText, str | LazyText] = (lazy("queries"), lazy("keys")),
@@ -47,8 +47,8 @@ def attention_lines(
     names: the titles of the two columns. kept_share [H, T]: the share of its weight that a row keeps if keys are left out, which
     fades its lines. indices: the original positions of the queries and keys, if some are left out.
     """
-    record, share_record = as_expression(found), as_expression(kept_share)
-    (weights, queries, keys), share = evaluated(found), evaluated(kept_share)
+    record, share_record = as_expression(labelled_weights), as_expression(kept_share)
+    (weights, queries, keys), share = evaluated(labelled_weights), evaluated(kept_share)
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # sessions keep `report`, so it must not hold weights
 
     def report() -> None:
@@ -71,7 +71,7 @@ def attention_lines(
         parts, shown_heads = tuple(map(record.attribute, LabelledWeights._fields)), as_expression(list(heads))
         fades = {} if share is None else {"kept_share": share_record}
         register_picture(key, {
-            "found": record, "heads": shown_heads,
+            "labelled_weights": record, "heads": shown_heads,
             "frame": Call("viz_core.figures.plot_data.lines", *parts) if share is None
             else Call("viz_core.figures.plot_data.faded_lines", *parts, share_record),
             "picture": Call("viz_core.notebook.lines", *parts, shown_heads, **fades),

@@ -180,7 +180,7 @@ def label_arguments(run: RunInputs, kind: AttentionKind, focus: AttentionFocus) 
         given["words"] = words
     if focus.without_special:
         own = () if words is None else (words,)
-        given["kept"] = Call(without_special_tokens, run.capture, kind, focus.item, run.tokenizers(), *own).named("kept")
+        given["kept"] = Call(without_special_tokens, run.capture, kind, focus.item, run.tokenizers(), *own).named("kept_positions")
     return given
 
 

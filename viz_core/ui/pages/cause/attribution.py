@@ -34,15 +34,15 @@ def attribution_section(pair: RunPair, question: Question) -> None:
         if at is None:
             raise UserError("patch_place", at=question.position + 1)
         call = Call(attribute_logit, pair.capture_call(run), RunInputs(run).parameters, at, question.word, other, item)
-        attributed = cached(call.named("found"), "attribution", (run.run_key(), item, question.word, other, at))
-        found = attributed.value()
+        attributed = cached(call.named("attribution"), "attribution", (run.run_key(), item, question.word, other, at))
+        attribution = attributed.value()
     except ValueError as problem:
         st.info(escaped(error_message(problem)))
         _controls(pair, question)  # so that the question can be corrected
         return
     word, against = (answer_word(run, id, item) for id in question[:2])
-    patched = run is pair.patched and not found.adds_up
-    show_hint(_hint_text(found, word, None if is_single else against, patched))
+    patched = run is pair.patched and not attribution.adds_up
+    show_hint(_hint_text(attribution, word, None if is_single else against, patched))
     with main_figure():
         title = _("Logit of {word}", word=quoted_glossed_token(word)) if is_single else _(
             "Logit of {word} minus logit of {other}", word=quoted_glossed_token(word), other=quoted_glossed_token(against))
@@ -60,11 +60,11 @@ def _controls(pair: RunPair, question: Question) -> None:
 
 def _sum_check(run: PageContext, attributed: Expression[Attribution], patched_place: str) -> None:
     """Compare the sum with the logit, say what it holds fixed, and list the largest parts. patched_place: the site, or ""."""
-    found = attributed.value()
-    text = _("The sum of all parts is **{sum}**; the run’s own number is **{logit}**.", sum=rounded(found.total, 6),
-             logit=rounded(found.logit, 6))
-    remainder = rounded(found.remainder, 2 if found.adds_up else 3)
-    if found.adds_up:
+    attribution = attributed.value()
+    text = _("The sum of all parts is **{sum}**; the run’s own number is **{logit}**.", sum=rounded(attribution.total, 6),
+             logit=rounded(attribution.logit, 6))
+    remainder = rounded(attribution.remainder, 2 if attribution.adds_up else 3)
+    if attribution.adds_up:
         text += " " + _("The remainder, {remainder}, is the rounding of float32.", remainder=remainder)
     elif patched_place:
         text += " " + _("B has A’s value of {place}, which no part of B wrote. The remainder, {remainder}, is what this value "
@@ -80,23 +80,23 @@ def _sum_check(run: PageContext, attributed: Expression[Attribution], patched_pl
         "cause_parts_table",
         {"name": _("largest parts"), "value": number_column(_("share of the logit"))},
         _("The largest parts of the logit"),
-        replaced_columns={"name": [contribution_name(found.contributions[i]) for i in largest.value().index]},
+        replaced_columns={"name": [contribution_name(attribution.contributions[i]) for i in largest.value().index]},
     )
 
 
-def _hint_text(found: Attribution, word: str, other: str | None, is_patched: bool) -> str:
+def _hint_text(attribution: Attribution, word: str, other: str | None, is_patched: bool) -> str:
     """Return the hint: the largest and the most negative contribution. is_patched: whether the remainder is due to A's value."""
-    most, least = (pick(found.contributions, key=lambda share: share.value) for pick in (max, min))
+    most, least = (pick(attribution.contributions, key=lambda share: share.value) for pick in (max, min))
     whose = (
         token_code_span(word)
         if other is None
         else _("{word} over {other}", word=token_code_span(word), other=token_code_span(other))
     )
-    parts = " + ".join(f"{CONTRIBUTION_NAMES[kind]} {rounded(found.total_of(kind), 3)}" for kind in PART_KINDS)
+    parts = " + ".join(f"{CONTRIBUTION_NAMES[kind]} {rounded(attribution.total_of(kind), 3)}" for kind in PART_KINDS)
     rest = _("A’s value in the patched place") if is_patched else _("remainder")
-    text = _("**{whose}: {logit}** = {parts} + {rest} {remainder}.", whose=whose, logit=rounded(found.logit, 4),
-             parts=escaped(parts), rest=rest, remainder=rounded(found.remainder, 3 if is_patched else 1)) + " "
-    if is_patched and found.remainder > most.value:
+    text = _("**{whose}: {logit}** = {parts} + {rest} {remainder}.", whose=whose, logit=rounded(attribution.logit, 4),
+             parts=escaped(parts), rest=rest, remainder=rounded(attribution.remainder, 3 if is_patched else 1)) + " "
+    if is_patched and attribution.remainder > most.value:
         text += _("Most of it comes from A’s value; the part of B that adds most is {most}, {value}.",
                   most=escaped(contribution_name(most)), value=rounded(most.value, 3))
     else:

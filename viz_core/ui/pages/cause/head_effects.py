@@ -79,12 +79,12 @@ def head_effects_section(pair: RunPair, question: Question) -> None:
     key = clamped_url_param("cause_key", _("Key"), len(tokens) - 1, -1)
     key = proposed if key < 0 else key
     runs = 3 * n_heads(pair.clean.config, stack, attention)
-    call = Call(head_effects, clean_corrupted_runs(pair, question), None, stack, attention, key).named("found")
+    call = Call(head_effects, clean_corrupted_runs(pair, question), None, stack, attention, key).named("effects")
     measured = measure_on_request("head effects", (cache_key(pair, question), kind, key), runs, estimate_seconds(pair, runs), call,
                                   has_progress=False)
-    found = evaluated(measured)
-    if measured is not None and found is not None:
-        show_hint(_hint_text(found, kind, measure, tokens[key], _query_token(pair, question, kind)))
+    effects = evaluated(measured)
+    if measured is not None and effects is not None:
+        show_hint(_hint_text(effects, kind, measure, tokens[key], _query_token(pair, question, kind)))
         with main_figure():
             texts = (_weight_axis_title(pair, question, kind, quoted_glossed_token(tokens[key])), str(MEASURE_AXES[measure]),
                      _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]))
@@ -94,8 +94,8 @@ def head_effects_section(pair: RunPair, question: Question) -> None:
         _controls(tokens, proposed, available, kind)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         question_controls(pair, question)
-    if measured is not None and found is not None:
-        _correlations_line(found)
+    if measured is not None and effects is not None:
+        _correlations_line(effects)
         if kind == "cross":
             _grammar_correlations(pair)
         _head_table(measured)
@@ -152,11 +152,11 @@ def _weight_axis_title(pair: RunPair, question: Question, kind: AttentionKind, k
     return _("weight on {token} in the clean run, mean over all queries", token=key)
 
 
-def _hint_text(found: HeadEffects, kind: AttentionKind, measure: EffectMeasure, token: str, query: str) -> str:
+def _hint_text(effects: HeadEffects, kind: AttentionKind, measure: EffectMeasure, token: str, query: str) -> str:
     """Return the hint: the head with the largest weight, the head with the largest effect, and their rank correlation."""
-    weight, effect = found.weight, found.effect(measure)
+    weight, effect = effects.weight, effects.effect(measure)
     (i, j), (m, n) = (divmod(int(x.argmax()), x.shape[1]) for x in (weight, effect))
-    rho = found.correlations[measure]
+    rho = effects.correlations[measure]
     of_what = _("the weight of the query {query}", query=token_code_span(query)) if query else _("the mean over all queries")
     text = _("**{attention}: layer {layer}, head {head} attends most to {token}** ({weight}, {of_what}; its effect is {own}).",
              attention=KIND_TITLES[kind], layer=i, head=j, token=token_code_span(token), weight=rounded(float(weight[i, j]), 2),
@@ -171,23 +171,24 @@ def _hint_text(found: HeadEffects, kind: AttentionKind, measure: EffectMeasure, 
     return text
 
 
-def _correlations_line(found: HeadEffects) -> None:
+def _correlations_line(effects: HeadEffects) -> None:
     """Write Spearman's ρ of weight and effect, for each measure of effect."""
-    named = [f"{MEASURE_LABELS[measure]} {rounded(rho, 2)}" for measure, rho in found.correlations.items() if not isnan(rho)]
+    named = [f"{MEASURE_LABELS[measure]} {rounded(rho, 2)}" for measure, rho in effects.correlations.items() if not isnan(rho)]
     if named:
         st.markdown(_("Spearman’s rank correlation of weight and effect over the heads: {named}. 1: both rank the heads alike; 0: "
                       "one says nothing about the other. A weight says where a head reads, not what it writes nor whether anything "
                       "later uses it.", named=escaped("; ".join(named))))
 
 
-def _head_table(found: Expression[HeadEffects]) -> None:
+def _head_table(measured: Expression[HeadEffects]) -> None:
     """Draw a table with one row for each head, sorted by weight."""
     columns: dict[str, Any] = {
         "layer": _("layer"), "head": _("head"), "weight": number_column(_("weight"), 3), "weight_rank": _("rank by weight"),
     }
     for name, title in MEASURE_LABELS.items():
         columns |= {name: number_column(str(title), 3), f"{name}_rank": _("rank of {measure}", measure=title)}
-    rows = Call[Any]("viz_core.tables.head_effects", found).method("sort_values", "weight_rank", kind="stable", ignore_index=True)
+    heads = Call[Any]("viz_core.tables.head_effects", measured)
+    rows = heads.method("sort_values", "weight_rank", kind="stable", ignore_index=True)
     data_table(rows, "cause_heads_table", columns, _("Each head’s weight and effects"))
 
 

@@ -35,22 +35,22 @@ def lens_section(pair: RunPair, question: Question) -> None:
     inputs, recorded, side = RunInputs(run), pair.capture_call(run), run.config.output_side
     length = len(capture.ids(side, item))
     whole = cached(Call(logit_lens, recorded, inputs.parameters, item), "lens", (run.run_key(), item))
-    lens: Expression[LogitLens] = whole.method("truncated", length).named("found")
+    lens_call: Expression[LogitLens] = whole.method("truncated", length).named("lens")
     try:
-        found = lens.value()
+        lens = lens_call.value()
     except ValueError as problem:
         st.info(escaped(error_message(problem)))
         return
     at = length - 1 if at is None else min(at, length - 1)  # without a counterpart, the last token
-    show_hint(_hint_text(run, item, found, at))
+    show_hint(_hint_text(run, item, lens, at))
     place, rail = figure_and_rail(RAIL_WIDTH)
     with place:
         tokens, word = recorded.method("tokens", side)[item][:length], inputs.token_names(side, item)
-        drawn = Call(lens_panel, lens, tokens, word, show_rank=url_param("cause_lens") == "rank")
-        pick = linked_heatmaps([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True)
+        drawn = Call(lens_panel, lens_call, tokens, word, show_rank=url_param("cause_lens") == "rank")
+        pick = linked_heatmaps([drawn], "cause_lens", Pick(0, len(lens.stages) - 1, at), fill=True)
     with rail:
         if pick is not None:
-            _cell_words(run, item, found, pick, Call("viz_core.tables.lens", lens, word, (pick.row, pick.col)))
+            _cell_words(run, item, lens, pick, Call("viz_core.tables.lens", lens_call, word, (pick.row, pick.col)))
     with controls_row():
         run_control()
         st.markdown(_("Colour:"), width="content")
@@ -59,12 +59,12 @@ def lens_section(pair: RunPair, question: Question) -> None:
     st.caption(_assumption_text(run))
 
 
-def _hint_text(run: PageContext, item: int, found: LogitLens, position: int) -> str:
+def _hint_text(run: PageContext, item: int, lens: LogitLens, position: int) -> str:
     """Return the hint: the layer from which on the final word is the most likely one, and the most likely word before it."""
     assert run.capture is not None
     token = token_code_span(run.capture.tokens(run.config.output_side)[item][position])
-    final = token_code_span(answer_word(run, int(found.predicted_ids[position]), item))
-    behind = np.nonzero(found.predicted_rank[:, position])[0]  # stages where another word is likelier
+    final = token_code_span(answer_word(run, int(lens.predicted_ids[position]), item))
+    behind = np.nonzero(lens.predicted_rank[:, position])[0]  # stages where another word is likelier
     if not len(behind) and run.answers_in_place:
         return _("**At {token}, {final} is the likeliest word from the embedding on**, through every layer.", token=token,
                  final=final)
@@ -72,22 +72,22 @@ def _hint_text(run: PageContext, item: int, found: LogitLens, position: int) -> 
         return _("**After {token}, {final} is the likeliest word from the embedding on**, through every layer.", token=token,
                  final=final)
     stage = int(behind[-1])
-    if run.answers_in_place and stage == len(found.stages) - 1:
+    if run.answers_in_place and stage == len(lens.stages) - 1:
         return _("**At {token}, the model writes {final}.** Read down its column: what does each layer already predict?",
                  token=token, final=final)
     if run.answers_in_place:
         return _("**At {token}, {final} is the likeliest from layer {layer} on,** and {before} just before it. Read down a column: "
                  "when does its final word appear?", token=token, final=final, layer=stage,
-                 before=token_code_span(answer_word(run, int(found.top_ids[stage, position, 0]), item)))
-    if stage == len(found.stages) - 1:
+                 before=token_code_span(answer_word(run, int(lens.top_ids[stage, position, 0]), item)))
+    if stage == len(lens.stages) - 1:
         return _("**After {token}, the model writes {final}.** Read down its column: what does each layer already predict?",
                  token=token, final=final)
     return _("**After {token}, {final} is the likeliest from layer {layer} on,** and {before} just before it. Read down a column: "
              "when does its final word appear?", token=token, final=final, layer=stage,
-             before=token_code_span(answer_word(run, int(found.top_ids[stage, position, 0]), item)))
+             before=token_code_span(answer_word(run, int(lens.top_ids[stage, position, 0]), item)))
 
 
-def _cell_words(run: PageContext, item: int, found: LogitLens, picked_cell: Pick, table: Call[Any]) -> None:
+def _cell_words(run: PageContext, item: int, lens: LogitLens, picked_cell: Pick, table: Call[Any]) -> None:
     """Draw the most likely words of one cell, `table`, with the rank and the probability of the final word."""
     where = _("the embedding") if picked_cell.row == 0 else _("layer {layer}", layer=picked_cell.row - 1)
     st.markdown(_("**The likeliest words at the output of {where}:**", where=where))
@@ -97,9 +97,9 @@ def _cell_words(run: PageContext, item: int, found: LogitLens, picked_cell: Pick
     st.caption(
         _(
             "The final word {word} has rank {rank:,} here, with probability {chance}; rank 0 is the likeliest.",
-            word=token_code_span(answer_word(run, int(found.predicted_ids[picked_cell.col]), item)),
-            rank=int(found.predicted_rank[picked_cell.row, picked_cell.col]),
-            chance=percent(float(found.predicted_prob[picked_cell.row, picked_cell.col])),
+            word=token_code_span(answer_word(run, int(lens.predicted_ids[picked_cell.col]), item)),
+            rank=int(lens.predicted_rank[picked_cell.row, picked_cell.col]),
+            chance=percent(float(lens.predicted_prob[picked_cell.row, picked_cell.col])),
         )
     )
 

@@ -75,5 +75,5 @@ def cache_key(pair: RunPair, question: Question) -> Hashable:
 
 def clean_corrupted_runs(pair: RunPair, question: Question) -> Call[CleanCorruptedRuns]:
     """Return the call that runs both sentences alone, without padding. It raises `UserError` if the runs cannot be compared."""
-    clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "changed")
-    return Call(runs_of_captures, clean.model, clean.capture, corrupted, question, pair.item).named("contrast")
+    clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "corrupted")
+    return Call(runs_of_captures, clean.model, clean.capture, corrupted, question, pair.item).named("runs")

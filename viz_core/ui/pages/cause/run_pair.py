@@ -92,9 +92,9 @@ class RunPair:
         from viz_core.run import prepare, trace
 
         clean, (source, target, __) = RunInputs(self.clean, "clean"), typed_sentences(run.setup)
-        typed = Call(prepare, clean.config, list(source), list(target), clean.tokenizers()).named("typed")
+        batch = Call(prepare, clean.config, list(source), list(target), clean.tokenizers()).named("corrupted_batch")
         seed = {"seed": run.setup.seed} if run.setup.seed else {}
-        return Call(trace, clean.model, typed.method("with_target_of", clean.batch), **seed).named("changed").having(run.capture)
+        return Call(trace, clean.model, batch.method("with_target_of", clean.batch), **seed).named("corrupted").having(run.capture)
 
     def donor(self) -> PageContext:
         """Return the run whose values are patched into the other."""

@@ -79,16 +79,16 @@ def batch_norm_section(context: PageContext) -> None:
         if note:
             st.caption(note)
     at, eps = CellIndex(item, token, feature), context.config.norm_eps
-    stage_call, words = run[stage].named("x"), run.method("token_mask", side).named("words")  # [B, T, D], [B, T]
+    stage_call, token_mask = run[stage].named("x"), run.method("token_mask", side).named("token_mask")  # [B, T, D], [B, T]
     names_of = run.method("tokens", side)
     groups = Call(norm_groups, stage_call, at, eps)
-    cells = Call(norm_cells_html, groups, words, names_of, at, dark=ScreenOnly(is_dark()))
-    frame = Call[Any]("viz_core.figures.plot_data.norm_members", groups, words, names_of)
+    cells = Call(norm_cells_html, groups, token_mask, names_of, at, dark=ScreenOnly(is_dark()))
+    frame = Call[Any]("viz_core.figures.plot_data.norm_members", groups, token_mask, names_of)
     with main, st.container(key="norm_cells"):
         st.html(saved_html(cells, "norm_members", frame, _("Which cells share a mean"), len(NORMALIZATIONS) * x.size))
     st.markdown("\n".join(f"- {_describe_norm(x, norm, at, eps)}" for norm in NORMALIZATIONS))
     st.markdown(FORMULAS)
-    _show_batch_contexts(stage_call, words, at, eps)
+    _show_batch_contexts(stage_call, token_mask, at, eps)
     _draw_results(stage_call, names_of, at, eps, stage)
     _compare_with_torch(x, eps)
 
@@ -122,9 +122,9 @@ def _draw_results(
     """Draw the selected sentence before and after LayerNorm and BatchNorm. x [B, T, D]: a stage."""
     st.markdown(_("**Compare the results:** {describe_results} γ is 1 and β is 0 in both. Click a cell to pick it.",
                   describe_results=describe_results(x.value(), eps)))
-    every = Call[np.ndarray]("numpy.ones", x.value().shape[:2], bool).named("every")
+    all_tokens = Call[np.ndarray]("numpy.ones", x.value().shape[:2], bool).named("all_tokens")
     norms: tuple[Normalization, ...] = ("layer", "batch")
-    results = {norm: Call(normalize_cell, x, norm, at, eps, every).attribute("sentence") for norm in norms}
+    results = {norm: Call(normalize_cell, x, norm, at, eps, all_tokens).attribute("sentence") for norm in norms}
 
     def picked(pick: Pick | None) -> None:
         mark_activity()

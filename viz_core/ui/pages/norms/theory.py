@@ -103,7 +103,7 @@ def _measured(
     setting, cost = at(round_up_depth(depth))
     if cost > MAX_AUTOMATIC_FLOPS:  # run only the layers that are shown
         setting, cost = at(depth)
-    words = () if typed is None else (typed.runs(["pre"])["pre"].named("typed"),)
+    words = () if typed is None else (typed.runs(["pre"])["pre"].named("typed_run"),)
     key = setting, seeds, typed and typed.shared_key
     measured = Call(measure_theory, Call(paper_runs_by_seed, setting, seeds, *words))
     found = when_requested(_("theory"), key, cost, 2 * run_bytes(setting.config), measured)

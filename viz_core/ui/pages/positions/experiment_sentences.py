@@ -95,10 +95,10 @@ def describe_past_max_len(rows: "Sequence[SchemePastMaxLen]") -> str:
     return " ".join(sentences)
 
 
-def describe_extrapolation(found: "LengthResult", step: int) -> str:
+def describe_extrapolation(result: "LengthResult", step: int) -> str:
     """Return the accuracies at one step of the test compared with the first step."""
     scores = []
-    for position, (before, now) in found.accuracies(step).items():
+    for position, (before, now) in result.accuracies(step).items():
         if now == before:
             scores.append(_("{name} {now} (as before)",
                             name=POSITION_SCHEMES[position].name, now=rounded_percent(now)))
@@ -107,14 +107,14 @@ def describe_extrapolation(found: "LengthResult", step: int) -> str:
                             name=POSITION_SCHEMES[position].name, now=rounded_percent(now),
                             before=rounded_percent(before)))
     listed, sentences = ", ".join(scores), []
-    if scores and found.mode == "moved":
+    if scores and result.mode == "moved":
         sentences.append(_("Next-word accuracy on sentences that start {step} positions later: {listed}.",
                            step=step, listed=listed))
     elif scores:
         sentences.append(_("Next-word accuracy on texts of {step} joined sentences: {listed}.", step=step, listed=listed))
-    if refusing := found.rejecting(step):
+    if refusing := result.rejecting(step):
         sentences.append(_("{names}: the texts exceed the position table.", names=_scheme_names(refusing)))
-    fallen = found.degraded(step)
+    fallen = result.degraded(step)
     if "none" in fallen:
         sentences.append(_("The accuracy falls even without positions: several sentences in one text are new to the model."))
     elif fallen:

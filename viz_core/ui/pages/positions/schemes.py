@@ -126,7 +126,7 @@ def _experiment(context: PageContext, words: "Call[SentenceTokens]") -> _Experim
     call = Call(run_schemes, run.model, words.attribute("ids"), context.setup.seed)
     found = cached(call, "schemes", experiment_key(context, ids))
     by_position = {s.position: found[i].named(s.position) for i, s in enumerate(found.value())}
-    masked = Call(causal_blocked, run.config, len(ids)).named("masked")
+    masked = Call(causal_blocked, run.config, len(ids)).named("blocked")
     return _Experiment(context, words, by_position, masked, context.setup.attn_head)
 
 

@@ -126,7 +126,7 @@ def _sentence_control(context: PageContext) -> "Call[SentenceTokens] | None":
                           label_visibility="collapsed", format_func=lambda name: DOCUMENT_SENTENCES.get(name, _("Your sentence")))
     if which != "yours":
         read = RunInputs(context).tokenizers()[context.config.input_side].method("tokens_and_ids", str(DOCUMENT_SENTENCES[which]))
-        return Call(first_tokens, read.named("read")[0], read[1]).named("words")
+        return Call(first_tokens, read.named("tokens_and_ids")[0], read[1]).named("words")
     if context.capture is None:
         return None
     sentence_picker(context, context.capture)
@@ -202,11 +202,11 @@ def _show_reordering(context: PageContext, words: "Call[SentenceTokens]", order:
 
     sentence = words.value()
     call = Call(reorder, RunInputs(context).model, words.attribute("ids"), order, context.setup.seed)
-    found = cached(call.named("found"), "reorder", experiment_key(context, sentence.ids, order))
-    result = found.value()
+    reordering = cached(call.named("reordering"), "reorder", experiment_key(context, sentence.ids, order))
+    result = reordering.value()
     st.markdown(_("Changed to: {order}", order=" ".join(code_span(sentence.tokens[i]) for i in order)))
     st.success(as_markdown(describe_order(result.rows)))
-    frame_call = _without_refusals(Call("viz_core.tables.reordering", found))
+    frame_call = _without_refusals(Call("viz_core.tables.reordering", reordering))
     frame = frame_call.value()
     verdicts = {name: [str(ORDER_VERDICTS[same]) for same in frame[name]] for name in ("equivariant", "causal_equivariant")}
     data_table(
@@ -238,7 +238,7 @@ def _show_reordering(context: PageContext, words: "Call[SentenceTokens]", order:
         )
     )
     if result.token_changes:
-        panels = Call(output_change_panels, found.attribute("token_changes"), words.attribute("tokens"))
+        panels = Call(output_change_panels, reordering.attribute("token_changes"), words.attribute("tokens"))
         with main:
             linked_heatmaps(panels, "pos_moved", fill=True)
 
@@ -264,17 +264,17 @@ def _prepend(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGen
     tokenizer: Expression[AnyTokenizer] = run.tokenizers()[side]
     if copied := _copied_words(context):
         tokenizer = Call(with_copied_words, tokenizer, copied).named("tokenizer")
-    front = Call(prefix_tokens, tokenizer, text).named("front")
+    front = Call(prefix_tokens, tokenizer, text).named("prefix")
     note_unknown_words(tokenizer.value(), text)
     before, ids = front.value(), words.value().ids
     if not before.ids:
         raise ValueError(_("Type at least one word to put in front."))
     call = Call(prepend, run.model, words.attribute("ids"), front.attribute("ids"), context.setup.seed)
-    found = cached(call.named("found"), "prepend", experiment_key(context, ids, before.ids))
-    result = found.value()
+    prepending = cached(call.named("prepending"), "prepend", experiment_key(context, ids, before.ids))
+    result = prepending.value()
     st.markdown(_("Changed to: {value}", value=" ".join(map(code_span, (*before.tokens, *words.value().tokens)))))
     st.success(as_markdown(describe_prepending(result.rows)))
-    frame_call = _without_refusals(Call("viz_core.tables.prepending", found))
+    frame_call = _without_refusals(Call("viz_core.tables.prepending", prepending))
     frame = frame_call.value()
     layers = {name: number_column(_("Layer {layer}", layer=name.partition("_")[2]), 2)
               for name in map(str, frame) if name.startswith("layer_")}
@@ -291,7 +291,7 @@ def _prepend(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGen
     if zeros := describe_zeros(result.rows):
         st.caption(zeros)
     if result.changes:
-        figure = Call(score_change_figure, found.attribute("changes"), RELATIVE_TOLERANCE, dark=ScreenOnly(is_dark()))
+        figure = Call(score_change_figure, prepending.attribute("changes"), RELATIVE_TOLERANCE, dark=ScreenOnly(is_dark()))
         with main:
             chart(figure, "pos_layers", fill=True)
 
@@ -355,17 +355,17 @@ def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaG
     with waiting, st.spinner(_("{n_cards} trained models are reading {read} sentences …", n_cards=len(cards), read=N_SENTENCES)):
         models = {position: recorded_model(cards_call[position]).named(position) for position in cards}
         call = Call(extrapolate_lengths, test, models, cards_call["sinusoidal"].method("tokenizers"))
-        recorded = cached(call.named("found"), "longer", test, EXTRAPOLATION_SECONDS)
-        found = recorded.value()
+        result_call = cached(call.named("length_result"), "longer", test, EXTRAPOLATION_SECONDS)
+        result = result_call.value()
     st.markdown(_("{n_cards} trained translators, which differ only in their position scheme, read {read} held-out sentences "
                   "of their grammar. In training every sentence started at position 0, and none had more than {trained} tokens.",
-                  n_cards=len(cards), read=N_SENTENCES, trained=found.trained_length))
-    st.success(as_markdown(describe_extrapolation(found, step)))
+                  n_cards=len(cards), read=N_SENTENCES, trained=result.trained_length))
+    st.success(as_markdown(describe_extrapolation(result, step)))
     axis = _("position of the first word") if test == "moved" else _("tokens of the longest text")
     with main:
-        parts = [recorded.attribute("curves"), recorded.attribute("trained_length"), axis, recorded.method("axis_value", step)]
+        parts = [*map(result_call.attribute, ("curves", "trained_length")), axis, result_call.method("axis_value", step)]
         chart(Call(length_accuracy_figure, *parts, dark=ScreenOnly(is_dark())), "pos_longer", fill=True)
-    _show_accuracies(found, cards, step)
+    _show_accuracies(result, cards, step)
     if test == "moved":
         _show_translations(context, cards, vocabulary, step)
 
@@ -375,18 +375,18 @@ def _vocabulary(card: Card) -> dict[str, Vocabulary]:
     return {side: words for side, words in card.tokenizers().items() if isinstance(words, Vocabulary)}
 
 
-def _show_accuracies(found: "LengthResult", cards: dict[Position, Card], step: int) -> None:
+def _show_accuracies(result: "LengthResult", cards: dict[Position, Card], step: int) -> None:
     """Show the accuracy of each scheme at the chosen step; schemes without trained weights have an empty row."""
-    first = found.steps[0]
+    first = result.steps[0]
     before, now = _("One sentence"), _("{step} joined", step=step)
-    if found.mode == "moved":
+    if result.mode == "moved":
         before, now = _("At position 0"), _("{step} positions later", step=step)
     rows = []
     for position, title in TITLES.items():
         if position not in cards:
             rows.append([str(title), _("no trained weights here; see Prepend a word"), "–", "–"])
             continue
-        rows.append([str(title), str(cards[position].title), *(_format_score(found.score(position, s)) for s in (first, step))])
+        rows.append([str(title), str(cards[position].title), *(_format_score(result.score(position, s)) for s in (first, step))])
     table([_("Scheme"), _("Weights"), before, now], rows)
 
 
@@ -423,8 +423,8 @@ def _show_translations(context: PageContext, cards: dict[Position, Card], vocabu
             except UserError as error:
                 return error.without_traceback()
 
-        found = cached_result("translated", (cards[position].name, words.ids, copied, places), make)
-        return found if isinstance(found, str) else error_message(found)
+        translated = cached_result("translated", (cards[position].name, words.ids, copied, places), make)
+        return translated if isinstance(translated, str) else error_message(translated)
 
     table([_("Scheme"), _("Translation at position 0"), _("Translation {step} positions later", step=step)],
           [[str(TITLES[p]), translation(p, 0), translation(p, step)] for p in cards])

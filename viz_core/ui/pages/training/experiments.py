@@ -220,7 +220,7 @@ def _show_verdict(experiment: Expression[Experiment], results: Expression[Sequen
     ended, names = results.value(), condition_titles(experiment.value())
     if len(ended) < 2:
         return
-    compared = Call(compare_final, results, url_param("train_number")).named("compared")
+    compared = Call(compare_final, results, url_param("train_number")).named("summary")
     verdict = compared.value()
     data_table(
         Call("viz_core.tables.condition_summary", [names[i] for i in sorted({r.condition for r in ended})], compared),

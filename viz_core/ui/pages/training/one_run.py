@@ -214,7 +214,7 @@ def _run_on_user_words(
     """Run the model of a snapshot, or the initial model, on the visitor's words; or return why the task cannot read them."""
     snapshot = snapshot_call(recipe, job, history, until_step)
     model = snapshot.method("build_model", recipe.attribute("config")).named("model")
-    shown = Call(run_on_words, model, recipe, user_words(context)).named("shown")
+    shown = Call(run_on_words, model, recipe, user_words(context)).named("sentence_run")
     try:
         shown.value()
     except UserError as problem:

@@ -23,23 +23,23 @@ def stored_measurement(name: str, seeds: Sequence[int]) -> tuple[Call[Measuremen
     """Return the stored measurement of a predefined experiment, cut to the given seeds; or None and why, in one sentence."""
     whole = Call(load_measurement, name)
     try:
-        found = whole.value()
+        measurement = whole.value()
     except UserError as problem:
         return None, error_message(problem)
-    if found is None:
+    if measurement is None:
         return None, _("No measurement of this experiment is stored with the app.")
-    own_seeds = tuple(seed for seed in found.experiment.seeds if seed in seeds)
-    return whole.method("with_seeds", own_seeds).named("stored"), ""
+    own_seeds = tuple(seed for seed in measurement.experiment.seeds if seed in seeds)
+    return whole.method("with_seeds", own_seeds).named("measurement"), ""
 
 
-def show_stored_label(found: Measurement) -> None:
+def show_stored_label(measurement: Measurement) -> None:
     """Show that the measurement is stored, and its date."""
-    st.caption(_("**A stored measurement** of {day}, not made on this page.", day=found.day.isoformat()))
+    st.caption(_("**A stored measurement** of {day}, not made on this page.", day=measurement.day.isoformat()))
 
 
-def show_provenance(name: str, found: Measurement) -> None:
+def show_provenance(name: str, measurement: Measurement) -> None:
     """Show how the measurement was made: command, date, machine, recipe and hash."""
-    whole, m = load_measurement(name), found.machine
+    whole, m = load_measurement(name), measurement.machine
     assert whole is not None
     st.caption(
         _(
@@ -47,8 +47,8 @@ def show_provenance(name: str, found: Measurement) -> None:
             "{processor} ({vectors}) with torch {torch}. The SHA-256 of its content begins with {hash}. **Measure again here** "
             "trains all of its runs again.",
             command=code_span(f"python -m viz_core.training.interactive {name}"),
-            day=found.day.isoformat(),
-            took=format_duration(found.seconds),
+            day=measurement.day.isoformat(),
+            took=format_duration(measurement.seconds),
             cores=m.cores,
             processor=escaped(m.name),
             vectors=escaped(m.vectors),
@@ -60,12 +60,11 @@ def show_provenance(name: str, found: Measurement) -> None:
         st.code(whole.experiment.to_json(), language="json", wrap_lines=True)
 
 
-def describe_reproduction(found: Measurement, results: Sequence[RunResult]) -> str:
+def describe_reproduction(measurement: Measurement, results: Sequence[RunResult]) -> str:
     """Return how far finished runs are from the stored ones of the same condition and seed; "" if none can be compared."""
     by_condition_and_seed = {(r.condition, r.seed): r for r in results}
-    pairs = [
-        (r, by_condition_and_seed[r.condition, r.seed]) for r in found.results if (r.condition, r.seed) in by_condition_and_seed
-    ]
+    stored = [r for r in measurement.results if (r.condition, r.seed) in by_condition_and_seed]
+    pairs = [(r, by_condition_and_seed[r.condition, r.seed]) for r in stored]
     if pairs and all(_losses_after_start(one) == _losses_after_start(two) for one, two in pairs):
         return plural("**The stored measurement is reproduced:** {n} run has the same held-out losses, bit for bit.",
                       "**The stored measurement is reproduced:** {n} runs have the same held-out losses, bit for bit.",
@@ -73,7 +72,8 @@ def describe_reproduction(found: Measurement, results: Sequence[RunResult]) -> s
     differences = [abs(one.losses[-1] - two.losses[-1]) for one, two in pairs if not (one.has_diverged or two.has_diverged)]
     return "" if not differences else _(
         "**Compared with the stored measurement** of {day}, the held-out losses at the end differ by at most {most}. Other "
-        "processors round differently, and training amplifies that.", day=found.day.isoformat(), most=rounded(max(differences), 3))
+        "processors round differently, and training amplifies that.", day=measurement.day.isoformat(),
+        most=rounded(max(differences), 3))
 
 
 def _losses_after_start(run: RunResult) -> list[tuple[int, float]]:
@@ -86,10 +86,10 @@ def _losses_after_start(run: RunResult) -> list[tuple[int, float]]:
 
 def show_stored_evaluations(name: str, stored: Expression[Measurement], titles: Sequence[str]) -> None:
     """Show the stored evaluations of the first seed's trained models."""
-    setup, found = EXPERIMENTS[name], stored.value()
-    if found.changed_metrics:
+    setup, measurement = EXPERIMENTS[name], stored.value()
+    if measurement.changed_metrics:
         show_changed_settings(titles, stored.attribute("changed_metrics"), setup.eval_changes)
-    if found.length_grid is not None:
+    if measurement.length_grid is not None:
         show_length_accuracy(titles, stored.attribute("length_grid"))
-    if found.induction_scores:
+    if measurement.induction_scores:
         show_induction(titles, stored.attribute("induction_scores"), setup.blocks)

@@ -117,7 +117,7 @@ def step_candidates(
         return Call(beam_table, search.attribute("steps"), step, strategy, ids, name, context.tokenizers["target"].eos_id)
     if isinstance(strategy, Sampling):
         drawn = Call(sample, logits, strategy, Call[float](float, generated.attribute("random_numbers")[step]))
-        drawn.named("drawn")
+        drawn.named("sampled")
         return Call(sampling_table, drawn, strategy, name, **run.glosses())
     mark: dict[str, Any] = {"token": ids[step]} if marks_written else {}
     return Call(greedy_table, Call(sample, logits, Sampling(), 0.0), name, **mark, **run.glosses())

@@ -38,7 +38,7 @@ def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
         generated, run = generation_trace(context, prompt, chosen_strategy()), RunInputs(context)
         if generated is None:
             return
-        ids: Expression[list[int]] = generated.method("with_start", prompt.calls(run)[0], -1).named("text")
+        ids: Expression[list[int]] = generated.method("with_start", prompt.calls(run)[0], -1).named("ids")
         trace, text = generated.value(), tuple(ids.value())
         cache_trace = _measured_cache(context, prompt, ids)
     if cache_trace is None:

@@ -155,6 +155,6 @@ def run_of_text(
     ids = generated.method("with_start", start, *(() if stop is None else (stop,)))
     words = {side: run.token_names(side, prompt.item) for side in context.config.sides}
     copied = run.batch.attribute("copied_words")[prompt.item : prompt.item + 1]
-    text = Call(decoder_batch, ids, source, token_names=words, copied_words=copied).named("text")
-    call = Call(trace, run.model, text, **({"seed": setup.seed} if setup.seed else {})).named("reading")
-    return call.having(cached_run(setup.weights, context.config, text.value(), setup.seed, setup.device))
+    batch = Call(decoder_batch, ids, source, token_names=words, copied_words=copied).named("generated_batch")
+    call = Call(trace, run.model, batch, **({"seed": setup.seed} if setup.seed else {})).named("generated_run")
+    return call.having(cached_run(setup.weights, context.config, batch.value(), setup.seed, setup.device))

@@ -57,8 +57,8 @@ def teacher_forcing_section(context: PageContext, prompt: Prompt) -> None:
         if compared is not None:
             _draw_losses(run, prompt, true_ids, compared)
     if compared is not None:
-        found, name = compared.value(), partial(context.token_name, "target", item=prompt.item)
-        st.markdown(_describe_losses(found, [name(i) for i in labels], [name(i) for i in found.generated_ids]))
+        forced_error, name = compared.value(), partial(context.token_name, "target", item=prompt.item)
+        st.markdown(_describe_losses(forced_error, [name(i) for i in labels], [name(i) for i in forced_error.generated_ids]))
         _show_both_texts(run, prompt, true_ids, compared)
     _show_example()
 
@@ -96,7 +96,7 @@ def _compare_losses(
     call = Call(compare_with_forced_error, run.model, start, true_ids, source, **options)
     key = context.model_key(), prompt.start_ids(), prompt.source, labels, error_token
     nbytes = 8 * len(labels) * context.config.output_vocab_size
-    compared = cached(call.named("found"), "forcing", key, 3 * SECONDS_PER_TOKEN * len(labels), nbytes)
+    compared = cached(call.named("forced_error"), "forcing", key, 3 * SECONDS_PER_TOKEN * len(labels), nbytes)
     try:
         compared.value()
     except ValueError as error:
@@ -117,30 +117,28 @@ def _draw_losses(
     chart(drawn, "write_losses", fill=True)
 
 
-def _describe_losses(found: ForcedErrorComparison, labels: Sequence[str], written: Sequence[str]) -> str:
+def _describe_losses(forced_error: ForcedErrorComparison, labels: Sequence[str], written: Sequence[str]) -> str:
     """Return where the texts diverge, and how that changes the later losses, as Markdown."""
-    if found.diverges_at is None and found.error_at is not None:
+    free, forced = forced_error.free_running_losses, forced_error.comparison.teacher_forced_losses
+    if forced_error.diverges_at is None and forced_error.error_at is not None:
         return _("**They never diverge:** at token {slip} the model was made to write its second choice, and that is the true "
-                 "word. Change a word of the true sentence, or force the error at another token.", slip=found.error_at + 1)
-    if found.diverges_at is None and not np.allclose(
-        found.free_running_losses, found.comparison.teacher_forced_losses[: len(found.free_running_losses)], atol=LOSS_TOLERANCE
-    ):
+                 "word. Change a word of the true sentence, or force the error at another token.", slip=forced_error.error_at + 1)
+    if forced_error.diverges_at is None and not np.allclose(free, forced[: len(free)], atol=LOSS_TOLERANCE):
         return _("**They never diverge:** the model writes the true sentence by itself. The losses differ all the same: without a "
                  "causal mask, the run that reads the true sentence also sees the tokens that come later.")
-    if found.diverges_at is None:
+    if forced_error.diverges_at is None:
         return _("**They never diverge:** the model writes the true sentence by itself, so both losses are the same. Change a word "
                  "of the true sentence, or force an error.")
-    at, n = found.diverges_at, len(found.free_running_losses)
+    at, n = forced_error.diverges_at, len(free)
     sentences = [_("**They diverge at token {at}:** the truth is {label}, the model writes {word}.", at=at + 1,
                    label=token_code_span(labels[at]), word=token_code_span(written[at]))]
-    if found.error_at is not None:
-        sentences.append(_("The model was made to write its second choice at token {slip}.", slip=found.error_at + 1))
+    if forced_error.error_at is not None:
+        sentences.append(_("The model was made to write its second choice at token {slip}.", slip=forced_error.error_at + 1))
     if n > at + 1:
         sentences.append(_("After that token, the mean loss is {free} if it reads its own words and {forced} if it reads the "
                            "true ones.",
-                           free=rounded(float(found.free_running_losses[at + 1 :].mean()), 3),
-                           forced=rounded(float(found.comparison.teacher_forced_losses[at + 1 : n].mean()), 3)))
-    if len(found.free_running_losses) < len(labels):
+                           free=rounded(float(free[at + 1 :].mean()), 3), forced=rounded(float(forced[at + 1 : n].mean()), 3)))
+    if len(free) < len(labels):
         sentences.append(_("Its own text ends after {n} tokens, so the later true tokens have no second bar.", n=n))
     return " ".join(sentences)
 
