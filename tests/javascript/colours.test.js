@@ -34,13 +34,13 @@ test("a blended pixel", () => {
 test("a pixel of a pooled tile has the largest shade of its cells", () => {
   const to = pixelOfCell(2, 4, [1, 2]);
   assert.deepEqual([...to], [0, 0, 1, 1, 2, 2, 3, 3]);
-  const words = Object.assign(
+  const palette = Object.assign(
     Array.from({ length: 256 }, (_, shade) => shade),
     { blocked: 1000 },
   );
   const out = new Uint32Array(8);
   const hidden = Uint8Array.of(0, 0, 1, 1);
   const shades = Uint8Array.of(3, 9, 0, 0, 0, 0, 0, 255, 1, 2, 3, 4, 5, 6, 7, 8); // two tiles; 255 is NaN
-  colourTiles(out, { shades, to, hidden, words, width: 2 });
+  colourTiles(out, { shades, to, hidden, palette, width: 2 });
   assert.deepEqual([...out], [9, 0, 1000, 255, 2, 4, 1000, 1000]); // NaN is shown even where it is blocked
 });

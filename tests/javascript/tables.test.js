@@ -21,8 +21,8 @@ const shown = (filter) =>
 test("rows as they are sent: the indices of their values, and of what else they have", () => {
   const values = ["q", "B H T K", null, "encoder 0", "attention", "k"];
   const extras = [
-    { mark: "", was: {}, note: "", split: null },
-    { mark: "new", was: {}, note: "This tensor is new.", split: null },
+    { mark: "", previous: {}, note: "", split: null },
+    { mark: "new", previous: {}, note: "This tensor is new.", split: null },
   ];
   const rows = [
     [0, 1, 2, 3, 4, 0],

@@ -50,7 +50,7 @@ def test_a_cached_call_is_computed_once_for_all_visitors() -> None:
 
 def test_a_value_may_come_from_elsewhere_but_not_that_of_a_copy() -> None:
     counted.clear()
-    twice = Call(doubled, 3).taken_from(lambda: [6.0, 0.0])
+    twice = Call(doubled, 3).with_source(lambda: [6.0, 0.0])
     assert Call(sum, twice).value() == 6 and not counted
     assert twice.without_values().value() == [6, 0] and counted["doubled"] == 1
 

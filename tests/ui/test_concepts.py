@@ -144,7 +144,7 @@ def promised(at: AppTest, setup: Setup, place: PageLink) -> None:
     sent = [json.loads(c.proto.json or "null") for c in components(at)]
     if place.page == "step_by_step":
         meaning = stage_of(setup.config, place.parameters["stage"]).meaning
-        (told,) = [x["title"] for x in sent if x and "most" in x]  # the scrubber's
+        (told,) = [x["title"] for x in sent if x and "n_steps" in x]  # the scrubber's
         assert told.startswith(str(meaning)), where
         assert canvas_headers(at), where
     if place.page == "attention":

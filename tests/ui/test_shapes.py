@@ -161,7 +161,7 @@ def marked(at: AppTest, mark: str = "changed") -> set[str]:
 
 def test_nothing_is_marked_at_first(open_shapes: Open) -> None:
     at = open_shapes(**tiny())
-    assert not any(row["mark"] or row["was"] or row["note"] for row in sent(at)["rows"])
+    assert not any(row["mark"] or row["previous"] or row["note"] for row in sent(at)["rows"])
     assert widget(at, "shapes_clear").disabled and widget(at, "shapes_marked").disabled
 
 
@@ -173,8 +173,8 @@ def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
     assert {name.rpartition(".")[2] for name in marked(at)} == {"q", "k"} and len(marked(at)) == 12
     assert {name.rpartition(".")[2] for name in marked(at, "cost")} == {"raw_scores"}
     row = rows(at)["decoder.layers.1.cross_attn.q"]
-    assert row["cells"][2] == "1 × 8 × 5 × 8" and row["was"] == {"2": "1 × 8 × 5 × 32", "4": 257 * 256, "5": row["was"]["5"]}
-    assert row["was"]["5"] == "W^Q w_q.weight 256 × 256, b^Q w_q.bias 256"
+    parameters = "W^Q w_q.weight 256 × 256, b^Q w_q.bias 256"
+    assert row["cells"][2] == "1 × 8 × 5 × 8" and row["previous"] == {"2": "1 × 8 × 5 × 32", "4": 257 * 256, "5": parameters}
     assert "shape 1 × 8 × 5 × 32 → 1 × 8 × 5 × 8" in row["note"]
     counts = "12 of 143 tensors have a different shape; 6 have the same shape but a different cost;"
     assert f"**qk\\_dim 256 → 64**: {counts}" in prose(at)
@@ -206,7 +206,7 @@ def test_a_change_in_the_sidebar_is_marked_too(open_shapes: Open) -> None:
     at = open_shapes(**tiny(position="none"))
     sound(widget(at, "target").set_value("one two three four five six").run())
     assert "target tokens 5 → 7" in prose(at)
-    assert rows(at)["logits"]["was"] == {"2": "1 × 5 × 50"} and not rows(at)["encoder.embed"]["mark"]
+    assert rows(at)["logits"]["previous"] == {"2": "1 × 5 × 50"} and not rows(at)["encoder.embed"]["mark"]
     sound(widget(at, "position").set_value("alibi").run())
     assert "Positions None → ALiBi" in prose(at)
     assert {name.rpartition(".")[2] for name in marked(at, "new")} == {"bias"} and not marked(at)
@@ -359,7 +359,7 @@ def test_with_a_what_differs_is_marked_with_both_values(open_shapes: Open) -> No
                  or (line.shape, line.parameters, line.flops) != (old[name].shape, old[name].parameters, old[name].flops)}
     assert {name for name, row in rows(at).items() if row["mark"]} == different != set()
     weights = rows(at)["encoder.layers.0.self_attn.weights"]
-    assert weights["cells"][2] == "1 × 4 × 6 × 6" and weights["was"] == {"2": "1 × 2 × 6 × 6"}
+    assert weights["cells"][2] == "1 × 4 × 6 × 6" and weights["previous"] == {"2": "1 × 2 × 6 × 6"}
     assert weights["note"].startswith("shape 1 × 2 × 6 × 6 | 1 × 4 × 6 × 6")
     assert rows(at)["encoder.layers.1.ffn.out"]["note"] == "A has no such tensor."
     reshaped = sum(name in old and new[name].shape != old[name].shape for name in new)

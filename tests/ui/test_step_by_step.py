@@ -38,7 +38,7 @@ def corners(preset: str) -> list[str]:
 
 def scrubber(at: AppTest) -> dict[str, object]:
     """What the scrubber was given."""
-    return next(data for c in at.get("bidi_component") if "most" in (data := json.loads(c.proto.json or "{}")))
+    return next(data for c in at.get("bidi_component") if "n_steps" in (data := json.loads(c.proto.json or "{}")))
 
 
 def jumps(at: AppTest) -> AppTest:
@@ -92,7 +92,7 @@ def test_next_and_previous_walk(open_at: Open) -> None:
     assert widget(at, "walk_next").disabled and not widget(at, "walk_previous").disabled
     last = stages(at.session_state["lab_setup"].config)[-1]
     shown = {"label": f"Step {len(order)} of {len(order)} · Output › loss", "value": len(order)}
-    assert scrubber(at).items() >= (shown | {"most": len(order), "here": True}).items()
+    assert scrubber(at).items() >= (shown | {"n_steps": len(order), "is_on_step": True}).items()
     guess = "A uniform guess among 50 words has the loss ln 50 = 3.912."
     assert scrubber(at)["title"] == f"{last.meaning} {guess} {UNTRAINED}"
 
@@ -117,7 +117,7 @@ def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
         sound(widget(at, "walk_next").click().run())
         seen.append(here(at))
     assert tuple(seen) in {tour_stages(config, layer) for layer in range(config.n_layers(config.output_side))}
-    assert scrubber(at)["most"] == 8
+    assert scrubber(at)["n_steps"] == 8
 
 
 def test_the_boxes_jump(open_at: Open) -> None:

@@ -123,7 +123,7 @@ def test_the_text_of_a_copier_is_no_translation() -> None:
 def step(**params: str) -> str:
     """What Step by step says of its step, which its scrubber shows."""
     at = open_page("step_by_step", **params)
-    return next(str(data["title"]) for c in components(at) if "most" in (data := json.loads(c.proto.json or "{}")))
+    return next(str(data["title"]) for c in components(at) if "n_steps" in (data := json.loads(c.proto.json or "{}")))
 
 
 def test_what_an_encoder_answers_at_its_place_is_not_called_the_next_word() -> None:

@@ -17,7 +17,7 @@ from viz_core.ui.shell.setup import Setup
 
 def caption(at: AppTest) -> str:
     """What stands above the picture."""
-    said: str = next(data["title"] for c in components(at) if "most" in (data := json.loads(c.proto.json or "{}")))
+    said: str = next(data["title"] for c in components(at) if "n_steps" in (data := json.loads(c.proto.json or "{}")))
     return said
 
 

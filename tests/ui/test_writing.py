@@ -56,8 +56,8 @@ def test_greedy_writes_what_generate_writes_and_marks_each_word(open_writing: Op
     (text,) = generate(card.load(), start, source, eos_id=tokens["target"].eos_id, max_new_tokens=24)
     for step in (0, 3):
         sent = chosen(open_writing(**OWN, write_step=str(step)))
-        assert sent["text"]["written"] == [*map(tokens["target"].decode, text.ids), "<eos>"] and sent["text"]["at"] == step
-        assert [row["label"] for row in sent["rows"] if row["style"] == "chosen"] == [sent["text"]["written"][step]]
+        assert sent["text"]["generated"] == [*map(tokens["target"].decode, text.ids), "<eos>"] and sent["text"]["step"] == step
+        assert [row["label"] for row in sent["rows"] if row["style"] == "chosen"] == [sent["text"]["generated"][step]]
 
 
 def test_sampling_shows_the_whole_way_and_its_seed_is_the_links(open_writing: Open) -> None:
@@ -82,17 +82,17 @@ def test_steps_are_the_links(open_writing: Open) -> None:
     at = open_writing(**tiny())
     assert widget(at, "write_previous").disabled
     sound(widget(at, "write_next").click().run())
-    assert link(at)["write_step"] == "1" and chosen(at)["text"]["at"] == 1
+    assert link(at)["write_step"] == "1" and chosen(at)["text"]["step"] == 1
     sound(widget(at, "write_previous").click().run())
     assert "write_step" not in link(at)
     last = chosen(open_writing(**tiny(write_step="63")))["text"]
-    assert last["at"] == len(last["written"]) - 1
+    assert last["step"] == len(last["generated"]) - 1
 
 
 def test_play_begins_again_at_the_end(open_writing: Open) -> None:
     at = open_writing(**tiny(write_step="63"))
     sound(widget(at, "write_play").click().run())
-    assert at.session_state[PLAYING] and chosen(at)["text"]["at"] == 0
+    assert at.session_state[PLAYING] and chosen(at)["text"]["step"] == 0
 
 
 def test_play_stops_at_the_end(open_writing: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,11 +100,11 @@ def test_play_stops_at_the_end(open_writing: Open, monkeypatch: pytest.MonkeyPat
     at = open_writing(**tiny(write_step="0"))
     sound(widget(at, "write_play").click().run())
     assert at.session_state[PLAYING] and widget(at, "write_play").label == "Pause"
-    last = len(chosen(at)["text"]["written"]) - 1
+    last = len(chosen(at)["text"]["generated"]) - 1
     for _ in range(last):  # as the next step of the playing: a run of the whole page
         assert at.session_state[PLAYING]
         sound(widget(at, "write_next").click().run())
-    assert chosen(at)["text"]["at"] == last
+    assert chosen(at)["text"]["step"] == last
     assert not at.session_state[PLAYING] and widget(at, "write_play").label == "Play"
 
 
@@ -114,7 +114,7 @@ def test_the_new_token_and_its_mask_are_those_of_the_run(open_writing: Open) -> 
     assert mask.shape == (3, 3) and mask.tolist() == np.tril(np.ones((3, 3))).tolist()
     written = at.session_state["lab_setup"]
     card = catalogue()["translator"]
-    capture = run(card.config, [written.source], [" ".join(chosen(at)["text"]["written"][:-1])], weights=card)
+    capture = run(card.config, [written.source], [" ".join(chosen(at)["text"]["generated"][:-1])], weights=card)
     last = f"decoder.layers.{card.config.n_decoder_layers - 1}"
     np.testing.assert_allclose(own, capture[f"{last}.self_attn.weights"][0, :, 2, :3], atol=1e-5)
     np.testing.assert_allclose(cross, capture[f"{last}.cross_attn.weights"][0, :, 2], atol=1e-5)
@@ -156,9 +156,9 @@ def test_the_drawn_probability_is_said_beside_the_models(open_writing: Open) -> 
 
 def test_a_decoder_alone_goes_on_from_the_typed_words(open_writing: Open) -> None:
     at = open_writing(**tiny(architecture="decoder-only", target="a b c d"))
-    assert chosen(at)["text"]["start"] == ["<bos>", "a", "b"]
+    assert chosen(at)["text"]["prompt"] == ["<bos>", "a", "b"]
     sound(widget(at, "write_from").set_value(4).run())
-    assert chosen(at)["text"]["start"] == ["<bos>", "a", "b", "c", "d"] and link(at)["write_from"] == "4"
+    assert chosen(at)["text"]["prompt"] == ["<bos>", "a", "b", "c", "d"] and link(at)["write_from"] == "4"
 
 
 @pytest.mark.parametrize("section", ["choose", "branch", "forcing", "cache"])
@@ -195,7 +195,7 @@ def test_branches_of_the_link_stand_in_the_tree(open_writing: Open) -> None:
     assert (first["depth"], second["depth"]) == (1, 2) and first["row"] < second["row"]
     assert sent["nodes"][sent["current"]] == second and ends(at) == ["greedy", "branch 1", "branch 2"]
     shared = [n["label"] for n in sent["nodes"] if n["path"] == 0][:1]
-    assert chosen(at)["text"]["written"][:3] == [*shared, first["label"], second["label"]]
+    assert chosen(at)["text"]["generated"][:3] == [*shared, first["label"], second["label"]]
     assert "branch 1** diverges from it at token 2" in words(at)
     sound(widget(at, "write_undo").click().run())
     assert link(at)["write_branches"] == "g.1.9" and "write_path" not in link(at) and ends(at) == ["greedy", "branch 1"]
@@ -316,15 +316,15 @@ def test_where_no_cache_is_possible_it_says_why(open_writing: Open) -> None:
 
 def test_a_text_that_stops_before_its_end_says_why(open_writing: Open) -> None:
     at = open_writing(**tiny(max_len="8", source="a b c", target="a b"))
-    assert len(chosen(at)["text"]["written"]) == 8 and "no row left for another token: max_len = 8" in words(at)
+    assert len(chosen(at)["text"]["generated"]) == 8 and "no row left for another token: max_len = 8" in words(at)
     at = open_writing(**tiny(write_most="3"))
-    assert len(chosen(at)["text"]["written"]) == 3 and "it has reached max_new_tokens = 3" in words(at)
+    assert len(chosen(at)["text"]["generated"]) == 3 and "it has reached max_new_tokens = 3" in words(at)
 
 
 @pytest.mark.parametrize("section", ["choose", "branch"])
 def test_a_source_of_unknown_words_and_one_of_200_words_are_answered(open_writing: Open, section: str) -> None:
     at = open_writing(**OWN, write_section=section, source="zorp blick")
-    assert "zorp" in said(at) and "blick" in said(at) and chosen(at)["text"]["written"][-1] == "<eos>"
+    assert "zorp" in said(at) and "blick" in said(at) and chosen(at)["text"]["generated"][-1] == "<eos>"
     text = " ".join(["the cat"] * 100)
     at = open_writing(**OWN, write_section=section, source=text)
     assert "the longest sentence has 200 tokens: shorten it" in said(at) and not components(at)

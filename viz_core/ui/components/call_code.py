@@ -43,7 +43,7 @@ class _Writer:
             self._count(each)
         self.lines: list[str] = []
         self.assigned: dict[str, str] = {}  # the text of an expression, written out → its variable
-        self.taken = {*variables, *_names_in(self.prelude), *self.imports, *keyword.kwlist, *dir(builtins)}
+        self.used_names = {*variables, *_names_in(self.prelude), *self.imports, *keyword.kwlist, *dir(builtins)}
 
     def code(self) -> str:
         for name, each in self.variables.items():
@@ -102,10 +102,10 @@ class _Writer:
         found = [self._reference(each, MAX_ELEMENT_CHARS) for each in parts]
         return found if sum(map(len, found)) <= MAX_LINE_CHARS else [self._reference(each, 0) for each in parts]
 
-    def _reference(self, x: Any, most: int = MAX_NESTED_CHARS) -> str:
+    def _reference(self, x: Any, max_chars: int = MAX_NESTED_CHARS) -> str:
         """Return the text by which another expression refers to an expression: its variable, or the expression itself.
 
-        most: the characters from which a call gets a variable.
+        max_chars: the characters from which a call gets a variable.
         """
         if not isinstance(x, Expression):
             return self._text(x, self._reference)
@@ -115,7 +115,7 @@ class _Writer:
         if name := next((name for name, each in self.variables.items() if each is x), ""):
             return self._assign(name, x)
         nested = self._text(x, self._reference)
-        if x.variable or (isinstance(x, Call) and (self.uses[text] > 1 or len(nested) > most)):
+        if x.variable or (isinstance(x, Call) and (self.uses[text] > 1 or len(nested) > max_chars)):
             return self._assign(self._new_name(x), x)
         return nested
 
@@ -126,8 +126,8 @@ class _Writer:
             called = called.function
         name = called.name if isinstance(called, Attribute) else getattr(called, "__name__", str(called))
         wanted = x.variable or name.lower().rpartition(".")[2].rpartition("_")[2]
-        found = next(n for n in (wanted, *(f"{wanted}_{i}" for i in range(2, 1000))) if n not in self.taken)
-        self.taken.add(found)
+        found = next(n for n in (wanted, *(f"{wanted}_{i}" for i in range(2, 1000))) if n not in self.used_names)
+        self.used_names.add(found)
         return found
 
     def _text(self, x: Any, part: Callable[[Any], str], wide: bool = False) -> str:

@@ -36,12 +36,12 @@ class Expression(ABC, Generic[T_co]):
             self._value = (self._source or self._computed)()
         return self._value
 
-    def having(self, value: Any) -> Self:
+    def with_value(self, value: Any) -> Self:
         """Set the value where it is known already, and return the expression."""
         self._value = value
         return self
 
-    def taken_from(self, source: Callable[[], Any]) -> Self:
+    def with_source(self, source: Callable[[], Any]) -> Self:
         """Set a function that returns the value, for example from a shared cache, and return the expression. Copies omit it."""
         self._source = source
         return self

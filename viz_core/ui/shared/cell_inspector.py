@@ -67,7 +67,8 @@ def inspect_cell(context: PageContext, name: str, index: tuple[int, ...]) -> Non
     item = index[0] if capture.stage(name).axes[:1] == ("B",) else 0
     names = PositionNames(capture, context.sentence_tokenizers(item), has_vocabulary=context.setup.checkpoint_card is not None)
     run = RunInputs(context)
-    parameter = Call[Any]("viz_core.run.parameter_reader", run.model).having(context.parameter)  # reads the model if it is called
+    # `context.parameter` reads the model only if it is called.
+    parameter = Call[Any]("viz_core.run.parameter_reader", run.model).with_value(context.parameter)
     cell = Call(explain_cell, run.capture, name, tuple(map(int, index)), parameter)
     title = _("How {cell} is computed", cell=f"{name}[{', '.join(map(str, index))}]")
     frame = Call[Any]("viz_core.figures.plot_data.arithmetic", cell)

@@ -20,7 +20,7 @@ def padded_example(context: PageContext) -> "tuple[Call[Capture], Call[Batch]]":
     run, setup = RunInputs(context), context.setup
     pair = Call(padded_pair, run.config, run.batch, 0)
     capture = Call(trace, run.model, pair, seed=setup.seed).named("capture")
-    return capture.taken_from(
+    return capture.with_source(
         lambda: cached_run(setup.weights, context.config, pair.value(), setup.seed, setup.device)
     ), pair
 

@@ -71,11 +71,11 @@ def matrices(
             on_pick(_parse_pick(st.session_state.get(key), sizes)[1])
 
     memory: _PickState = st.session_state.get(memory_key, _PickState(None, 0, None))
-    number, by_reader = _parse_pick(st.session_state.get(key), sizes)
+    number, by_user = _parse_pick(st.session_state.get(key), sizes)
     if pick != memory.page_pick:
         shown = pick
     elif number > memory.echo:
-        shown = by_reader
+        shown = by_user
     else:
         shown = memory.picked
     number = max(number, memory.echo)

@@ -30,9 +30,9 @@ _COMPONENT = Component(
 class TextTokens:
     """The prompt tokens, the generated tokens, and the step (from 0) whose candidates are shown."""
 
-    start: tuple[str, ...]
-    written: tuple[str, ...]
-    at: int
+    prompt: tuple[str, ...]
+    generated: tuple[str, ...]
+    step: int
 
 
 def candidate_table(
@@ -45,7 +45,7 @@ def candidate_table(
     `pickable_rows`.
     """
     record, candidates = as_expression(candidates), evaluated(candidates)
-    steps, rows = len(text.written), len(candidates.rows)  # the session keeps the callbacks, so they must not reference the table
+    steps, rows = len(text.generated), len(candidates.rows)  # the session keeps the callbacks, so they must not reference the table
 
     def stepped() -> None:
         if (step := _sent_index(key, "step", steps)) is not None:
@@ -56,7 +56,7 @@ def candidate_table(
             on_pick(row)
 
     data = {"title": title, "text": asdict(text), "picks": list(pickable_rows)} | to_dict(candidates)
-    data["glosses"] = _glosses((*text.start, *text.written, *(row.label for row in candidates.rows)))
+    data["glosses"] = _glosses((*text.prompt, *text.generated, *(row.label for row in candidates.rows)))
     # Sent as text, because Streamlit imports pandas to check whether a list is a table.
     _COMPONENT(key=key, data={"choice": json.dumps(data, ensure_ascii=False)}, on_step_change=stepped, on_pick_change=picked)
     frame = Call[Any]("viz_core.figures.plot_data.choice", record)

@@ -76,15 +76,15 @@ function line({ text, title, glosses }) {
   const line = make("div", "text");
   line.setAttribute("role", "group");
   line.setAttribute("aria-label", title);
-  for (const word of text.start)
+  for (const word of text.prompt)
     line.appendChild(make("span", "given", word)).append(...shortGlossNodes(glosses, word));
-  text.written.forEach((word, step) => {
-    const late = step > text.at ? " late" : "";
+  text.generated.forEach((word, step) => {
+    const late = step > text.step ? " late" : "";
     const button = line.appendChild(make("button", `token${late}`, word));
     button.dataset.step = step;
     button.append(...shortGlossNodes(glosses, word));
     button.title = _("{word}: go to the step that wrote this token", { word: glossed(glosses, word) });
-    if (step === text.at) button.setAttribute("aria-current", "step");
+    if (step === text.step) button.setAttribute("aria-current", "step");
   });
   return line;
 }

@@ -49,12 +49,12 @@ def diagram(
         if on_open is not None and stage is not None:
             on_open(stage)
 
-    def turned() -> None:
+    def toggled() -> None:
         if on_toggle is not None:
             on_toggle()
 
-    data = _to_dict(drawing) | {"room": height, "fill": fill, "turn": toggle_label}
-    result = _COMPONENT(key=key, data=data, on_open_change=report, on_turn_change=turned)
+    data = _to_dict(drawing) | {"room": height, "fill": fill, "toggle": toggle_label}
+    result = _COMPONENT(key=key, data=data, on_open_change=report, on_toggle_change=toggled)
     register_picture(key, {
         "drawing": record, "frame": Call("viz_core.figures.plot_data.diagram", record),
         "picture": Call("viz_core.notebook.diagram", record),

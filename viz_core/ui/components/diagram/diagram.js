@@ -15,7 +15,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!views.has(root)) views.set(root, new View(root));
   const view = views.get(root);
   view.open = (stage) => setTriggerValue("open", stage);
-  view.turn = () => setTriggerValue("turn", true);
+  view.toggle = () => setTriggerValue("toggle", true);
   view.show(data);
   view.start();
   return ending(view, () => view.stop()); // a rerun may stop and start the same elements
@@ -49,8 +49,8 @@ function head(points) {
 class View {
   constructor(root) {
     this.root = root;
-    this.button = root.appendChild(make("button", "turn"));
-    this.button.onclick = () => this.turn();
+    this.button = root.appendChild(make("button", "toggle"));
+    this.button.onclick = () => this.toggle();
     this.svg = draw(root, "svg", { role: "group" });
     [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) =>
       draw(this.svg, "g", { class: name }),
@@ -75,10 +75,10 @@ class View {
   }
 
   show(data) {
-    const { width, height, title, description, frames, arrows, boxes, room, fill, turn } = data;
+    const { width, height, title, description, frames, arrows, boxes, room, fill, toggle } = data;
     this.root.classList.toggle("fill", fill);
     this.root.classList.toggle("strip", width < STRIP);
-    Object.assign(this.button, { hidden: !turn, textContent: turn });
+    Object.assign(this.button, { hidden: !toggle, textContent: toggle });
     this.redraw("size", [width, height, room, title, description], () => {
       set(this.svg, { viewBox: `0 0 ${width} ${height}`, "aria-label": `${title}. ${description}` });
       for (const [name, value] of Object.entries({ width, height, room: room ? `${room}px` : "" }))

@@ -195,7 +195,7 @@ class Figure {
     const group = [rows / high, cols / wide].map((n) => Math.max(1, Math.ceil(n / this.scale)));
     const [r, c] = [Math.ceil(rows / group[0]), Math.ceil(cols / group[1])];
     this.block = grid.block.map((b, i) => b * group[i]);
-    const words = this.table();
+    const palette = this.palette();
     const picture = new OffscreenCanvas(c, r * layers * heads);
     const brush = picture.getContext("2d");
     const pixels = new ImageData(c, r * layers * heads);
@@ -204,8 +204,8 @@ class Figure {
     const hidden = new Uint8Array(r * c).fill(1);
     for (let i = 0; i < rows * cols; i++) if (!grid.blocked[i]) hidden[to[i]] = 0;
     this.hidden = hidden.includes(1);
-    const fading = grid.fade && { paper: rgbOf(view.paper), strong: this.strong(group[0], r) };
-    colourTiles(out, { shades, to, hidden, words, width: c, ...fading });
+    const fading = grid.fade && { paper: rgbOf(view.paper), opacity: this.rowOpacity(group[0], r) };
+    colourTiles(out, { shades, to, hidden, palette, width: c, ...fading });
     brush.putImageData(pixels, 0, 0); // all tiles, one below the other
     Object.assign(this, { picture, rows: r, cols: c });
     const pen = base.getContext("2d");
@@ -231,15 +231,15 @@ class Figure {
   }
 
   /* Return the opacity of each pixel row: the largest of its rows. */
-  strong(group, r) {
+  rowOpacity(group, r) {
     const {
       fade,
       shape: [layers, heads, rows],
     } = this.grid;
     const found = new Uint8Array(layers * heads * r);
-    fade.forEach((strong, i) => {
+    fade.forEach((opacity, i) => {
       const at = Math.floor(i / rows) * r + Math.floor((i % rows) / group);
-      found[at] = Math.max(found[at], strong);
+      found[at] = Math.max(found[at], opacity);
     });
     return found;
   }
@@ -251,7 +251,8 @@ class Figure {
     return (hash >>> 0).toString(16);
   }
 
-  table() {
+  /* Return the colour of each shade. */
+  palette() {
     const {
       grid,
       view: { colours },

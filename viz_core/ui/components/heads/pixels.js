@@ -13,9 +13,9 @@ export function pixelOfCell(rows, cols, [high, wide]) {
 }
 
 /* Write the pixels of all tiles, one below the other. A pixel has the colour of the largest shade of its cells. to: the
- * pixel of each cell. hidden: whether all cells of a pixel are blocked. words: the colour of each shade, and `blocked`.
- * strong: the opacity of each pixel row, where rows that keep little of their weight are paler. */
-export function colourTiles(out, { shades, to, hidden, words, width, paper, strong }) {
+ * pixel of each cell. hidden: whether all cells of a pixel are blocked. palette: the colour of each shade, and
+ * `blocked`. opacity: that of each pixel row, where rows that keep little of their weight are paler. */
+export function colourTiles(out, { shades, to, hidden, palette, width, paper, opacity }) {
   const cells = to.length;
   const shown = new Uint8Array(hidden.length);
   for (let from = 0, start = 0; from < shades.length; from += cells, start += shown.length) {
@@ -27,8 +27,9 @@ export function colourTiles(out, { shades, to, hidden, words, width, paper, stro
     }
     for (let i = 0; i < shown.length; i++) {
       const shade = shown[i];
-      const word = hidden[i] && shade !== 255 ? words.blocked : words[shade];
-      out[start + i] = strong && word ? blend(word, strong[Math.floor((start + i) / width)] / 255, paper) : word;
+      const colour = hidden[i] && shade !== 255 ? palette.blocked : palette[shade];
+      const row = Math.floor((start + i) / width);
+      out[start + i] = opacity && colour ? blend(colour, opacity[row] / 255, paper) : colour;
     }
   }
 }

@@ -24,14 +24,14 @@ _COMPONENT = Component(
 
 @dataclass(frozen=True, slots=True)
 class ScrubberState:
-    """Step `value` of 1 to `most`, or, if `here` is false, a point between it and the next step.
+    """Step `value` of 1 to `n_steps`, or, if `is_on_step` is false, a point between it and the next step.
 
     previous, next: the element keys of the Previous and Next buttons.
     """
 
     value: int
-    most: int
-    here: bool = True
+    n_steps: int
+    is_on_step: bool = True
     previous: str = ""
     next: str = ""
 
@@ -44,8 +44,8 @@ def scrubber(label: str, title: str, at: ScrubberState, *, key: str, on_move: Ca
 
     def report() -> None:
         sent = _last_report(st.session_state.get(key))
-        step, most = sent.get("step"), sent.get("most")
-        if type(step) is int and 1 <= step <= at.most and most == at.most:  # else it is of another list of stages
+        step, n_steps = sent.get("step"), sent.get("n_steps")
+        if type(step) is int and 1 <= step <= at.n_steps and n_steps == at.n_steps:  # else it is of another list of stages
             on_move(step)
 
     echo = _last_report(st.session_state.get(key)).get("number")

@@ -60,29 +60,29 @@ class Scrubber {
     this.data = data;
     this.title.textContent = data.title;
     this.title.hidden = !data.title; // a screen reader would read an empty heading
-    this.input.max = data.most;
-    this.input.hidden = data.most < 2;
+    this.input.max = data.n_steps;
+    this.input.hidden = data.n_steps < 2;
     if (data.echo < this.number) return; // the reply to an older step
-    [this.number, this.at, this.here] = [data.echo, data.value, data.here];
+    [this.number, this.at, this.isOnStep] = [data.echo, data.value, data.is_on_step];
     this.label.textContent = this.label.title = data.label;
     this.input.setAttribute("aria-valuetext", data.label);
     if (!this.held) this.input.value = data.value;
   }
 
   name(step) {
-    this.label.textContent = _("Step {step} of {steps}", { step, steps: this.data.most });
+    this.label.textContent = _("Step {step} of {steps}", { step, steps: this.data.n_steps });
   }
 
   /* Move one step back or forward; between two steps, back is the previous one. */
   move(direction) {
-    const step = direction === "next" ? this.at + 1 : this.here ? this.at - 1 : this.at;
-    this.go(Math.max(1, Math.min(this.data.most, step)));
+    const step = direction === "next" ? this.at + 1 : this.isOnStep ? this.at - 1 : this.at;
+    this.go(Math.max(1, Math.min(this.data.n_steps, step)));
   }
 
   go(step) {
-    [this.at, this.here] = [step, true];
+    [this.at, this.isOnStep] = [step, true];
     this.input.value = step;
     this.name(step);
-    this.send({ number: ++this.number, step, most: this.data.most });
+    this.send({ number: ++this.number, step, n_steps: this.data.n_steps });
   }
 }

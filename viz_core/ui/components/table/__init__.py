@@ -111,7 +111,7 @@ def _extra(
     mark: RowMark, previous: tuple[tuple[int, CellValue], ...], note: str, split: FeatureSplit | None
 ) -> dict[str, Any]:
     """Return the mark, the previous cells, the note and the split of a row as the browser reads them."""
-    return {"mark": mark, "was": dict(previous), "note": note, "split": None if split is None else asdict(split)}
+    return {"mark": mark, "previous": dict(previous), "note": note, "split": None if split is None else asdict(split)}
 
 
 @dataclass(frozen=True, slots=True)

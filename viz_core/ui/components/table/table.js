@@ -178,7 +178,7 @@ class View {
     if (select.selectedIndex < 0) select.value = "all";
   }
 
-  drawRow(body, columns, { cells, block, part, mark, was, note, split }) {
+  drawRow(body, columns, { cells, block, part, mark, previous, note, split }) {
     const node = add(body, "div", `row ${mark}`);
     node.setAttribute("role", "row");
     node.title = note;
@@ -187,11 +187,11 @@ class View {
       const cell = add(node, "div", `cell ${kind}${i < FIRST ? "" : " labelled"}`);
       cell.setAttribute("role", "cell");
       cell.dataset.label = label;
-      if (i in was) {
-        this.write(add(cell, this.beside ? "span" : "del"), kind, was[i], axes);
+      if (i in previous) {
+        this.write(add(cell, this.beside ? "span" : "del"), kind, previous[i], axes);
         cell.append(this.beside ? " | " : " → ");
       }
-      this.write(i in was ? add(cell, "ins") : cell, kind, cells[i], axes);
+      this.write(i in previous ? add(cell, "ins") : cell, kind, cells[i], axes);
       if (split && i === FIRST - 1) writeSplit(cell, split);
     });
     return {

@@ -53,7 +53,7 @@ def measure_on_request(
         return None
     if place is not None:
         place.empty()
-    return cached(call, kind, key, seconds, 16 * runs).having(found)
+    return cached(call, kind, key, seconds, 16 * runs).with_value(found)
 
 
 def _request(request: Hashable) -> None:

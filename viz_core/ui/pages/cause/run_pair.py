@@ -94,7 +94,8 @@ class RunPair:
         clean, (source, target, __) = RunInputs(self.clean, "clean"), typed_sentences(run.setup)
         batch = Call(prepare, clean.config, list(source), list(target), clean.tokenizers()).named("corrupted_batch")
         seed = {"seed": run.setup.seed} if run.setup.seed else {}
-        return Call(trace, clean.model, batch.method("with_target_of", clean.batch), **seed).named("corrupted").having(run.capture)
+        call = Call(trace, clean.model, batch.method("with_target_of", clean.batch), **seed).named("corrupted")
+        return call.with_value(run.capture)
 
     def donor(self) -> PageContext:
         """Return the run whose values are patched into the other."""

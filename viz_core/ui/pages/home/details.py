@@ -160,7 +160,7 @@ def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None
             format_func=labels.__getitem__,
         )
     run = RunInputs(context)
-    found = Call(top_predictions, run.capture, item).having(ranked)[at]
+    found = Call(top_predictions, run.capture, item).with_value(ranked)[at]
     name = run.token_names(side, item)
     words = Group([Call(name, i) for i in ranked[at].ids]).named("words")
     after = run.capture.method("tokens", side)[item][ranked[at].position]

@@ -88,13 +88,13 @@ class UntrainedStack:
         depth, setup = config_depth(self.config), self.context.setup
         config = Call(comparison_config, RunInputs(self.context).config, depth, self.config.d_model, self.config.init)
         model = Call(build, config.named("stack"), setup.seed, setup.device).named("model")
-        return model.taken_from(lambda: with_placement(self._model(), "pre", depth))
+        return model.with_source(lambda: with_placement(self._model(), "pre", depth))
 
     def recorded_batch(self) -> "Call[Batch]":
         """Return the batch as a call."""
         from viz_core.experiments.norm_placement import comparison_batch
 
-        return Call(comparison_batch, RunInputs(self.context).capture).named("batch").having(self.batch)
+        return Call(comparison_batch, RunInputs(self.context).capture).named("batch").with_value(self.batch)
 
     def runs(self, names: Iterable[str]) -> dict[str, Call[Capture]]:
         """Return the run of each placement, cut to this depth. Its arrays are shared and read-only."""
@@ -110,7 +110,7 @@ class UntrainedStack:
             return truncated_run(capture, self._model(), config_depth(self.config))
 
         return {
-            name: Call(run_placement, model, batch, name, seed).named(name).taken_from(partial(cut_from_deeper_run, name))
+            name: Call(run_placement, model, batch, name, seed).named(name).with_source(partial(cut_from_deeper_run, name))
             for name in names
         }
 

@@ -96,7 +96,7 @@ def shared_model(card: Card) -> "Transformer":
 
 def recorded_model(card: Expression[Any]) -> "Call[Transformer]":
     """Return the call that loads shipped weights; here its value comes from `shared_model`."""
-    return card.method("load").taken_from(lambda: shared_model(card.value()))
+    return card.method("load").with_source(lambda: shared_model(card.value()))
 
 
 def format_exponents(text: str) -> str:

@@ -50,7 +50,7 @@ def your_sentence_section(context: PageContext) -> None:
     else:
         run_a, run_b, both = both_runs(runs)
         input_a = Call(stack_input, run_a.capture, side, runs.aligned.item_a, scale)
-        input_b = Call(stack_input, run_b.capture, side, item, scale).having(b)
+        input_b = Call(stack_input, run_b.capture, side, item, scale).with_value(b)
         drawn = Call(two_run_input_panels, input_a, input_b, both.attribute("pairs")[side], runs.shown)
         takeaway = _describe_differences(input_a.value(), b, runs.aligned.pairs[side], runs.shown)
     with takeaway_place:

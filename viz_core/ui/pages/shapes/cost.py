@@ -99,7 +99,7 @@ def _block_call(context: PageContext, size: RunSize, amount: Amount, heading: st
     costs = Call(stage_costs, RunInputs(context).config, *size[1:])
     figure = Call(block_cost_figure, Call(amounts_by_block, costs, amount), heading, str(AMOUNT_TITLES[amount]),
                   dark=ScreenOnly(dark))
-    return figure.having(_block_figure(size, amount, heading, dark, language()))
+    return figure.with_value(_block_figure(size, amount, heading, dark, language()))
 
 
 @lru_cache(maxsize=16)
@@ -121,7 +121,7 @@ def _growth_call(
     """Return the figure of the growth of an amount as a call."""
     growth = Call(cost_growth, RunInputs(context).config, TOKEN_COUNTS, amount)
     figure = Call(cost_growth_figure, growth, heading, str(AMOUNT_TITLES[amount]), here, dark=ScreenOnly(dark))
-    return figure.having(_growth_figure(context.config, amount, heading, here, dark, language()))
+    return figure.with_value(_growth_figure(context.config, amount, heading, here, dark, language()))
 
 
 def draw_growth_charts(context: PageContext, size: RunSize | None, dark: bool) -> None:

@@ -169,7 +169,7 @@ def _with_tokenizers(call: Call[list[Panel]], tokenizers: Any) -> Call[list[Pane
     """Return the call with its argument `tokenizers`, if it changes the panels: if one of their axes is the vocabulary."""
     complete = Call(call.function, *call.args, tokenizers=tokenizers)
     panels = complete.value()
-    return complete if any("W" in (panel.row_letter, panel.col_letter) for panel in panels) else call.having(panels)
+    return complete if any("W" in (panel.row_letter, panel.col_letter) for panel in panels) else call.with_value(panels)
 
 
 def compared_stage(runs: TwoRuns | None, name: str) -> ComparedStage | None:

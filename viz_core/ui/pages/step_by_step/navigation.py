@@ -78,17 +78,17 @@ def step_controls(capture: Capture, stops: Stops, name: str, title: str) -> None
     """Draw previous, next and play, and the scrubber with the stage's title below the row."""
     names = list(stops)
     at = _nearest_stop(list(capture), names, name)
-    here = names[at] == name
+    is_on_step = names[at] == name
     playing = st.session_state.get(PLAYING, False)
-    before, after = names[max(at - 1, 0)] if here else names[at], names[min(at + 1, len(names) - 1)]
-    st.button(_("Previous"), icon=":material/skip_previous:", shortcut="Left", on_click=_on_step_button, disabled=at == 0 and here,
-              args=(before, stops[before]), key="walk_previous")
+    before, after = names[max(at - 1, 0)] if is_on_step else names[at], names[min(at + 1, len(names) - 1)]
+    st.button(_("Previous"), icon=":material/skip_previous:", shortcut="Left", on_click=_on_step_button,
+              disabled=at == 0 and is_on_step, args=(before, stops[before]), key="walk_previous")
     st.button(_("Next"), icon=":material/skip_next:", shortcut="Right", on_click=_on_step_button, disabled=at == len(names) - 1,
               args=(after, stops[after]), key="walk_next", type="primary")
     st.button(_("Pause") if playing else _("Play"), icon=":material/pause:" if playing else ":material/play_arrow:",
               shortcut="P", on_click=_toggle_play, key="walk_play")
     label = _("Step {at} of {n_stops} · {path}", at=at + 1, n_stops=len(names), path=stage_path(capture.stage(name)))
-    place = ScrubberState(at + 1, len(names), here, "walk_previous", "walk_next")
+    place = ScrubberState(at + 1, len(names), is_on_step, "walk_previous", "walk_next")
     scrubber(label, title, place, key=SCRUBBER, on_move=lambda step: go_to_stage(names[step - 1], stops[names[step - 1]]))
 
 

@@ -59,7 +59,7 @@ def recipe_call(recipe: Recipe) -> Call[Recipe]:
         "parameters": {name: x for name, x in recipe.parameters.items() if x != ranges[name].default},
         "config": _config_call(recipe.config),
     }
-    return Call(Recipe, **{name: x for name, x in given.items() if x != {}}).named("recipe").having(recipe)
+    return Call(Recipe, **{name: x for name, x in given.items() if x != {}}).named("recipe").with_value(recipe)
 
 
 def _config_call(config: TransformerConfig) -> Call[TransformerConfig]:
@@ -88,7 +88,7 @@ def snapshot_call(recipe: Expression[Recipe], job: JobView | None, history: RunH
 
 def _trained(recipe: Expression[Recipe], job: JobView, history: RunHistory, steps: int | None) -> Call[RunHistory]:
     call = Call(train, recipe, **({} if steps is None else {"steps": steps}), **_device(job)).named("history")
-    return read_by(partial(_job_history, job.job_id), call).having(history)
+    return read_by(partial(_job_history, job.job_id), call).with_value(history)
 
 
 def _job_history(job_id: str) -> RunHistory | None:
@@ -112,7 +112,7 @@ def experiment_call(experiment: Experiment) -> Call[Experiment]:
         (factor,) = experiment.conditions[0].changes
         values = [condition.changes[factor] for condition in experiment.conditions]
         call = Call(vary_factor, recipe_call(experiment.base), factor, values, experiment.seeds)
-    return call.named("experiment").having(experiment)
+    return call.named("experiment").with_value(experiment)
 
 
 def results_so_far_call(experiment: Expression[Experiment], job: JobView) -> Call[list[RunResult]]:
@@ -120,14 +120,14 @@ def results_so_far_call(experiment: Expression[Experiment], job: JobView) -> Cal
     results = _results_so_far(job.job_id) or []
     ended = {(run.condition, run.seed) for run in job.runs if run.stopped is not None}
     taken = [(r.condition, r.seed, None if (r.condition, r.seed) in ended else r.steps[-1]) for r in results]
-    return read_by(partial(_results_so_far, job.job_id), _results_call(experiment, job, taken)).having(results)
+    return read_by(partial(_results_so_far, job.job_id), _results_call(experiment, job, taken)).with_value(results)
 
 
 def final_results_call(experiment: Expression[Experiment], job: JobView) -> Call[list[RunResult]]:
     """Return the call that makes the results of the runs that have stopped by themselves."""
     results = _final_results(job.job_id)
     call = _results_call(experiment, job, [(r.condition, r.seed, None) for r in results])
-    return read_by(partial(_final_results, job.job_id), call).having(results)
+    return read_by(partial(_final_results, job.job_id), call).with_value(results)
 
 
 def _results_call(

@@ -157,4 +157,4 @@ def run_of_text(
     copied = run.batch.attribute("copied_words")[prompt.item : prompt.item + 1]
     batch = Call(decoder_batch, ids, source, token_names=words, copied_words=copied).named("generated_batch")
     call = Call(trace, run.model, batch, **({"seed": setup.seed} if setup.seed else {})).named("generated_run")
-    return call.having(cached_run(setup.weights, context.config, batch.value(), setup.seed, setup.device))
+    return call.with_value(cached_run(setup.weights, context.config, batch.value(), setup.seed, setup.device))

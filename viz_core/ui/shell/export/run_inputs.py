@@ -146,7 +146,7 @@ def both_runs(two: TwoRuns) -> tuple[RunInputs, RunInputs, Expression[AlignedRun
     """Return the inputs of A and of B, and their selected sentence aligned."""
     a, b = RunInputs(two.a, "a"), RunInputs(two.b, "b")
     aligned = Call(align_runs, a.capture, b.capture, two.aligned.item_a, two.aligned.item_b).named("both")
-    return a, b, aligned.having(two.aligned)
+    return a, b, aligned.with_value(two.aligned)
 
 
 # ---------------------------------------------------------------- the lines of a notebook
