@@ -72,7 +72,7 @@ def test_one_word_is_changed_and_three_pages_show_what_differs(open_at: Open) ->
     for canvas, row, zero in ((words, 0, True), (words, 2, False), (places, 2, True)):
         canvas.hover(position=cell(canvas, row, 5))
         assert (readout(canvas).split()[-1] == "0") is zero
-    button(page, "lab_drop").click()
+    button(page, "lab_clear_a").click()
     linked(page, lambda url: "kept=" not in url)
     matrix(page, "Token embedding")
     assert button(page, "lab_keep").is_visible()

@@ -61,14 +61,14 @@ def test_after_a_long_cut_a_long_text_and_a_kept_run_are_there(impatient: str, n
     box(page).press("Control+Enter")
     linked(page, "left_out=")
     button(page, "lab_keep").click()
-    button(page, "lab_drop").wait_for()  # the address already says left_out
+    button(page, "lab_clear_a").wait_for()  # the address already says left_out
     linked(page, "left_out=")
     before = query(page)
     cable.cut([page], GIVEN_UP)
     works_at_the_next_click(page, "attention")
     assert box(page).input_value() == LONG
     assert query(page) == before | {"att_colour": "one"}
-    assert button(page, "lab_drop").count() == 1
+    assert button(page, "lab_clear_a").count() == 1
 
 
 def test_what_the_link_leaves_out_outlives_a_reload_and_is_missed_elsewhere(

@@ -70,7 +70,7 @@ def test_a_word_is_changed_and_the_difference_is_followed(serve: Callable[..., s
     page.locator(".ledger .row").first.wait_for()
     idle(page)
     assert "only the words do" in page.locator(".st-key-lab_hint").inner_text()
-    button(page, "lab_drop").click()
+    button(page, "lab_clear_a").click()
     linked(page, lambda url: "kept" not in url)
     assert "Each row is a tensor" in page.locator(".st-key-lab_hint").inner_text()
 

@@ -44,7 +44,7 @@ def test_the_maps_are_the_grid(direction: Direction) -> None:
 def test_a_place_leads_to_its_cell_and_back() -> None:
     for each in effect_maps(contrasted(), "denoise").maps:
         for row, col in np.ndindex(each.effects.shape):
-            place = each.patch_target(row, col)
+            place = each.patch_site(row, col)
             assert place is not None and each.cell(place) == (row, col)
             assert (place[3] is None) != each.is_per_head and (place[2] == EMBEDDING_LAYER) == (
                 each.part == "residual" and row == 0
@@ -60,8 +60,8 @@ def test_a_token_without_a_partner_is_a_gap_and_is_counted(direction: Direction)
     gaps = [i for i, pair in enumerate(source) if None in pair]
     assert found.n_unpaired == len(gaps) == 3 and of_source.effects.shape[1] == len(source)
     for col in range(len(source)):
-        assert (of_source.patch_target(1, col) is None) == np.isnan(of_source.effects[1, col]) == (col in gaps)
-    last = of_source.patch_target(1, len(source) - 1)
+        assert (of_source.patch_site(1, col) is None) == np.isnan(of_source.effects[1, col]) == (col in gaps)
+    last = of_source.patch_site(1, len(source) - 1)
     assert last is not None and last[4] == (3 if direction == "denoise" else 4)  # as the run that gives counts it
 
 

@@ -20,7 +20,7 @@ from viz_core.figures.norm_placement import (
     post_ln_theory_figure,
     pre_ln_theory_figure,
 )
-from viz_core.ui.pages.norms.depth import TAKEAWAYS
+from viz_core.ui.pages.norms.depth import HINTS
 from viz_core.ui.pages.norms.page import SECTIONS
 from viz_core.ui.pages.norms.theory import ASSUMPTION_NAMES
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
@@ -38,7 +38,7 @@ def by_name(figure: go.Figure) -> dict[str, go.Scatter]:
 def test_every_table_names_the_same_things() -> None:
     assert tuple(PLACEMENT_TITLES) == tuple(PLACEMENTS) == URL_PARAM_BY_NAME["norm_placements"].options
     assert (
-        set(METRIC_TITLES) == set(METRIC_NAMES) == set(TAKEAWAYS) == set(METRICS) == set(URL_PARAM_BY_NAME["norm_metric"].options)
+        set(METRIC_TITLES) == set(METRIC_NAMES) == set(HINTS) == set(METRICS) == set(URL_PARAM_BY_NAME["norm_metric"].options)
     )
     assert tuple(ASSUMPTION_NAMES) == ASSUMPTIONS == URL_PARAM_BY_NAME["norm_broken"].options
     assert tuple(SECTIONS) == URL_PARAM_BY_NAME["norm_section"].options

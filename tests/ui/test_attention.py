@@ -217,7 +217,7 @@ def test_a_kept_run_is_compared_also_where_the_lengths_differ(open_at: Open) -> 
     assert "A − B" in panels(at) and "this run has no such token" not in words(at)
     widget(at, "seed").set_value(5).run()
     sound(at)
-    widget(at, "lab_drop").click().run()
+    widget(at, "lab_clear_a").click().run()
     sound(at)
     assert "A − B" not in panels(at) and not at.session_state["lab_setup"].url_param("kept")
 

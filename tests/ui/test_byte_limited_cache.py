@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.ui.shell.caching.byte_limited_cache import LONG_SECONDS, TRIM_BYTES, ByteLimitedCache, object_sizes, trim_dropped
+from viz_core.ui.shell.caching.byte_limited_cache import LONG_SECONDS, TRIM_BYTES, ByteLimitedCache, object_sizes, trim_evicted
 
 WAIT = 30  # seconds: only a deadlock takes as long
 LONG = 100 * LONG_SECONDS
@@ -49,7 +49,7 @@ class Worker:
 
     def _stuck(self, key: str) -> bool:
         with self.held._condition:
-            return any(job.key == key for job in self.held._waiting) and self.held._next_job() is None
+            return any(c.key == key for c in self.held._waiting) and self.held._next_computation() is None
 
     def ends(self, name: str) -> None:
         assert self.begun[name].wait(WAIT), f"{name} never began"
@@ -148,7 +148,7 @@ class Weightless:
 def test_what_its_visitor_drops_after_it_has_left_is_returned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     held, looked = store(limit=3 * TRIM_BYTES), SimpleQueue[bool]()
     monkeypatch.setattr("viz_core.ui.shell.caching.byte_limited_cache.trim_heap", lambda collect_cycles: looked.put(collect_cycles))
-    threading.Thread(target=trim_dropped, args=(held.freed_sizes,), daemon=True).start()
+    threading.Thread(target=trim_evicted, args=(held.freed_sizes,), daemon=True).start()
     used = held.get("a", Weightless)
     held.get("b", Weightless)  # a leaves the store
     assert looked.get(timeout=WAIT), "something may refer to a that nobody uses"
@@ -252,7 +252,7 @@ def test_a_short_job_overtakes_a_long_one_that_waits(work: Callable[..., Worker]
 def test_a_long_job_has_its_turn_while_short_ones_keep_coming(work: Callable[..., Worker]) -> None:
     now = [0.0]
     at = work(max_computations=1, clock=lambda: now[0])
-    at.held._jobs = 2
+    at.held._max_computations = 2
     at.asks("first", LONG)
     at.asks("long", LONG)
     at.asks("short")

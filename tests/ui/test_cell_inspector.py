@@ -294,11 +294,11 @@ def test_a_word_outside_a_trained_vocabulary() -> None:
     found = explain_cell(capture, "ids.source", (0, 0), parameter)
     vocabulary = Vocabulary(("cat", "sat"))
     given = CellArithmetic(found.stage, (0, 0), 3.0, (InputValue("dog", vocabulary.unk_id),))
-    text = describe_cell(given, PositionNames(capture, {"source": vocabulary}, has_vocabulary=True))
+    text = describe_cell(given, PositionNames(capture, {"source": vocabulary}, vocabulary_names_ids=True))
     assert Page(text).text == "“dog” is not in the vocabulary and becomes “<unk>”, id 3."
     slots = Vocabulary(("cat", "<1>", "<2>"), copied_words=("dog", "hen"))
     given = CellArithmetic(found.stage, (0, 0), 6.0, (InputValue("hen", 6),))
-    text = describe_cell(given, PositionNames(capture, {"source": slots}, has_vocabulary=True))
+    text = describe_cell(given, PositionNames(capture, {"source": slots}, vocabulary_names_ids=True))
     assert Page(text).text == "“hen” is not in the vocabulary. It is read as slot token 2, which the model can copy: its id is 6."
 
 

@@ -161,5 +161,5 @@ def test_a_patched_b_is_what_is_subtracted(open_at: Open) -> None:
 
 def test_a_is_cleared_with_one_click(open_at: Open) -> None:
     at = open_at(**WIDE, stage=WEIGHTS)
-    sound(widget(at, "lab_drop").click().run())
+    sound(widget(at, "lab_clear_a").click().run())
     assert "kept" not in link(at) and list(panels(at))[-1] == "weights · head 0"

@@ -22,7 +22,7 @@ from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.stages import tour_stages
 from viz_core.ui.pages.norms.batchnorm import describe_results
-from viz_core.ui.pages.norms.depth import depth_takeaway
+from viz_core.ui.pages.norms.depth import depth_hint
 from viz_core.ui.pages.norms.gradients import describe_ratios
 from viz_core.ui.pages.positions.page import _describe_periods
 from viz_core.ui.pages.positions.schemes import describe_similarity
@@ -192,7 +192,7 @@ def test_the_norms_page_says_of_depth_only_what_holds_for_what_is_drawn(open_at:
     drawn = ("pre", "plain") if setting == "1 head" else ("post", "pre")
     at = open_at("norms", setting, norm_section="depth", norm_metric=metric, norm_placements=",".join(drawn))
     activation = setup_of(at).config.activation
-    assert depth_takeaway(metric, drawn, activation) in "\n".join(m.value for m in at.markdown)
+    assert depth_hint(metric, drawn, activation) in "\n".join(m.value for m in at.markdown)
     if metric == "power":
         assert ("Post-LN's LayerNorm brings ‖x‖²/d back to 1" in told(at)) == ("post" in drawn)
     else:

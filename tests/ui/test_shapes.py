@@ -379,7 +379,7 @@ def test_a_comes_before_the_size_of_before_which_comes_back(open_shapes: Open) -
     at = open_shapes(**tiny(kept=A))
     sound(widget(at, "shapes_try").click().run())
     assert sent(at)["beside"] and "differ**, marked with A’s value before B’s" in prose(at)
-    sound(widget(at, "lab_drop").click().run())
+    sound(widget(at, "lab_clear_a").click().run())
     assert not sent(at)["beside"] and marked(at) and not widget(at, "shapes_clear").disabled
 
 

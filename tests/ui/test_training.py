@@ -60,7 +60,7 @@ from viz_core.ui.pages.training.experiments import CONDITION_TITLES, condition_t
 from viz_core.ui.pages.training.job_controls import UNFINISHED_STATES
 from viz_core.ui.pages.training.recipe_form import DOCUMENT_MODELS
 from viz_core.ui.pages.training.trained_model import symbol_words, text_box_contents
-from viz_core.ui.pages.training.training_calls import read_by, recipe_call
+from viz_core.ui.pages.training.training_calls import recipe_call, with_job_value
 from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.weights.user_weights import shared_user_weights
 
@@ -539,7 +539,7 @@ def test_a_file_of_a_training_that_the_server_no_longer_has_is_refused() -> None
         raise KeyError("no training job")
 
     recipe = Recipe(task="copy", steps=10)
-    gone = read_by(evicted, Call(train, recipe_call(recipe)))
+    gone = with_job_value(evicted, Call(train, recipe_call(recipe)))
     with pytest.raises(ValueError, match="no longer has the training"):
         gone.value()
     assert recipe_call(recipe).without_values().value() == recipe

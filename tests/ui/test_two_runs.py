@@ -36,7 +36,7 @@ def test_a_target_that_the_model_wrote_is_no_difference_of_its_own() -> None:
 
 def test_a_run_is_kept_and_cleared_in_the_frame(open_at: Open) -> None:
     at = open_at(**PAIR)
-    assert not widgets(at, "lab_drop")
+    assert not widgets(at, "lab_clear_a")
     sound(widget(at, "lab_keep").click().run())
     assert not widgets(at, "lab_keep") and "**A | B**: they are the same run." in words(at)
     assert from_query(at.session_state["lab_setup"].url_param("kept"))[0] == replace(at.session_state["lab_setup"], url_params=())
@@ -44,7 +44,7 @@ def test_a_run_is_kept_and_cleared_in_the_frame(open_at: Open) -> None:
     assert "**A | B**: ` tired ` | ` wide `." in words(at) and "More than one" not in words(at)
     sound(widget(at, "seed").set_value(5).run())
     assert "More than one thing differs" in words(at)
-    sound(widget(at, "lab_drop").click().run())
+    sound(widget(at, "lab_clear_a").click().run())
     assert not at.session_state["lab_setup"].url_param("kept") and "**A | B**" not in words(at)
 
 
@@ -88,7 +88,7 @@ def test_a_sentence_that_b_no_longer_has_is_not_compared(open_at: Open) -> None:
 
 def test_a_is_the_present_run_again(open_at: Open) -> None:
     at = open_at(**CHANGED, kept=A, patch="encoder.residual.0.3", att_kind="encoder")
-    sound(widget(at, "lab_back").click().run())
+    sound(widget(at, "lab_back_to_a").click().run())
     now = at.session_state["lab_setup"]
     assert now.source == "the cat was tired" and not now.url_param("kept") and not now.url_param("patch")
     assert now.url_param("att_kind") == "encoder"

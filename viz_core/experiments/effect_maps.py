@@ -17,7 +17,7 @@ PART_ORDER: tuple[SitePart, ...] = ("self_attn", "cross_attn", "ffn", "residual"
 STACK_ORDER = tuple(STACKS.values())
 EffectKind = Literal["residual", "sublayers", "heads"]
 PositionPairs = tuple[tuple[int | None, int | None], ...]  # positions of the clean and of the corrupted sentence, in reading order
-PatchTarget = tuple[StackName, SitePart, int, int | None, int | None]  # stack, part, layer, head, token of the donor run
+PatchSite = tuple[StackName, SitePart, int, int | None, int | None]  # stack, part, layer, head, token of the donor run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class EffectMap:
         """The kind of values that are patched."""
         return "heads" if self.is_per_head else "residual" if self.part == "residual" else "sublayers"
 
-    def patch_target(self, row: int, col: int) -> PatchTarget | None:
+    def patch_site(self, row: int, col: int) -> PatchSite | None:
         """Return what is patched in the run of a cell; None where nothing can be patched."""
         if self.is_per_head:
             return self.stack, self.part, self.first_layer + row, col, None

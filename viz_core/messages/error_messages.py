@@ -64,8 +64,8 @@ MESSAGES: Mapping[str, LazyText] = MappingProxyType({
     "measurement": lazy("The stored measurement of this experiment is damaged; measure the experiment again."),
     "measurement_recipe": lazy("The stored measurement {name} was made with another recipe than this experiment; measure it "
                                "again."),
-    "guest_size": lazy("This file has {size}, and the limit is {limit}; open a smaller model."),
-    "guest_file": lazy("This is not a file of weights that were trained in this app; download it again."),
+    "user_weights_size": lazy("This file has {size}, and the limit is {limit}; open a smaller model."),
+    "user_weights_file": lazy("This is not a file of weights that were trained in this app; download it again."),
     "experiment_arms": lazy("There are {count} values to compare; choose 2 to {most} different ones."),
     "experiment_seeds": lazy("Choose 1 to {most} different seeds from 0 to {largest}."),
     "experiment_fixed": lazy("An experiment cannot compare values of {name}, which is the same in all of its runs; choose another "

@@ -127,8 +127,8 @@ def _render_row(
 def read_weights_file(data: bytes) -> TrainedWeights:
     """Return the trained weights in a file. Raises `UserError` for any other file."""
     if len(data) > MAX_USER_WEIGHTS_FILE_BYTES:
-        raise UserError("guest_size", size=megabytes(len(data)), limit=megabytes(MAX_USER_WEIGHTS_FILE_BYTES))
-    invalid = UserError("guest_file")
+        raise UserError("user_weights_size", size=megabytes(len(data)), limit=megabytes(MAX_USER_WEIGHTS_FILE_BYTES))
+    invalid = UserError("user_weights_file")
     try:
         facts = json.loads(_read_metadata(data)[METADATA_KEY])
         recipe, step = Recipe.from_json(facts["recipe"]), facts["step"]

@@ -59,7 +59,7 @@ class Export:
     variables: Mapping[str, Expression[Any]]
     n_rows: int
 
-    def made(self, request: ExportRequest) -> ExportResult:
+    def result(self, request: ExportRequest) -> ExportResult:
         """Return the file that was asked for. Raises ValueError with a sentence if it cannot be made."""
         if request.file_format == "python":
             return ExportResult("", "text/x-python", self.code().encode("utf-8", "backslashreplace"))
@@ -84,7 +84,7 @@ class FileExport:
     label: str
     make: Callable[[Callable[[float], object]], bytes]
 
-    def made(self, request: ExportRequest) -> ExportResult:
+    def result(self, request: ExportRequest) -> ExportResult:
         """Return the file. Raises ValueError with a sentence if it cannot be made."""
         return ExportResult(self.name, self.mime, with_progress_bar(self.label, self.make))
 
@@ -124,7 +124,7 @@ def registered_export(key: str) -> Export | FileExport | None:
 def make_file(request: ExportRequest, export: Export | FileExport) -> ExportResult:
     """Return the file that was asked for, or a sentence that says why there is none."""
     try:
-        return export.made(request)
+        return export.result(request)
     except ValueError as problem:
         return ExportResult(error=str(problem))
 

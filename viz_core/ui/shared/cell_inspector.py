@@ -65,7 +65,8 @@ def inspect_cell(context: PageContext, name: str, index: tuple[int, ...]) -> Non
         raise ValueError(_("there is no run to take a cell of {name!r} from; call this only if context.capture is not None.",
                            name=name))
     item = index[0] if capture.stage(name).axes[:1] == ("B",) else 0
-    names = PositionNames(capture, context.sentence_tokenizers(item), has_vocabulary=context.setup.checkpoint_card is not None)
+    has_card = context.setup.checkpoint_card is not None
+    names = PositionNames(capture, context.sentence_tokenizers(item), vocabulary_names_ids=has_card)
     run = RunInputs(context)
     # `context.parameter` reads the model only if it is called.
     parameter = Call[Any]("viz_core.run.parameter_reader", run.model).with_value(context.parameter)
@@ -154,15 +155,15 @@ def _part_html(part: Operation, names: PositionNames) -> str:
         case Mean():
             return _mean_html(part, names)
         case MaskConditions():
-            return _logic_html(part, names)
+            return _mask_html(part, names)
         case ActivationValue():
-            return _function_html(part)
+            return _activation_html(part)
         case Rotation():
             return _rotation_html(part)
         case Sinusoid():
-            return _wave_html(part)
+            return _sinusoid_html(part)
         case Where():
-            return _choice_html(part)
+            return _where_html(part)
         case InputValue(token, id):
             return _box_chain([(token_html(token), _("token")), (str(id), _("id"))], "→")
     return _boxes_html(part)
@@ -306,7 +307,7 @@ def _boxes_html(part: Operation) -> str:
     raise AssertionError(f"no picture for {part}")
 
 
-def _choice_html(p: Where) -> str:
+def _where_html(p: Where) -> str:
     boxes = [
         _box(brief(n.value), _("{role}, where the mask is {value}", role=n.role, value=value),
              "strong" if n is p.selected else "passed")
@@ -315,7 +316,7 @@ def _choice_html(p: Where) -> str:
     return '<div class="chain">' + _("<i>or</i>").join(boxes) + "</div>"
 
 
-def _logic_html(p: MaskConditions, names: PositionNames) -> str:
+def _mask_html(p: MaskConditions, names: PositionNames) -> str:
     """Return a list of the conditions, each with its numbers and whether it holds, and their conjunction."""
     lines = []
     for f in p.conditions:
@@ -330,7 +331,7 @@ def _logic_html(p: MaskConditions, names: PositionNames) -> str:
     return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
 
 
-def _function_html(p: ActivationValue) -> str:
+def _activation_html(p: ActivationValue) -> str:
     x, y = p.x.value, p.result
     boxes = _box_chain([(brief(x), "x"), (brief(p.gate), str(p.activation.gate_description)), (brief(y), p.formula)], "×=")
     if not (math.isfinite(x) and math.isfinite(y)):
@@ -341,7 +342,7 @@ def _function_html(p: ActivationValue) -> str:
     return boxes + _image(mini_plots.curve(points, (x, y)), caption)
 
 
-def _wave_html(p: Sinusoid) -> str:
+def _sinusoid_html(p: Sinusoid) -> str:
     first = max(0, p.position - WAVE_POSITIONS)
     points = [(t, p.value_at(t)) for t in np.linspace(first, max(p.position, first + WAVE_POSITIONS // 2) + 2, 161).tolist()]
     power = _("{base} to the power {power}", base=brief(p.base), power=brief(p.exponent))

@@ -47,13 +47,13 @@ SUBJECTS = {"key": lazy("the key"), "query": lazy("the query")}
 class PositionNames:
     """Names for the positions of a run: tokens, words of the vocabulary, features.
 
-    tokenizers: those of the sentence, which name its slots. has_vocabulary: the vocabulary names each id, as a checkpoint's does;
-    otherwise an id is named after the typed word that has it.
+    tokenizers: those of the sentence, which name its slots. vocabulary_names_ids: whether the vocabulary names each id, as a
+    checkpoint's does; otherwise an id is named after the typed word that has it.
     """
 
     capture: Capture
     tokenizers: Mapping[str, AnyTokenizer]
-    has_vocabulary: bool = False
+    vocabulary_names_ids: bool = False
 
     @property
     def output_side(self) -> str:
@@ -63,7 +63,7 @@ class PositionNames:
     @cached_property
     def typed_by_id(self) -> dict[int, str]:
         """The typed word of each id of the output side; empty if the vocabulary names the ids."""
-        return {} if self.has_vocabulary else typed_words(self.capture, self.output_side)
+        return {} if self.vocabulary_names_ids else typed_words(self.capture, self.output_side)
 
     def token(self, stage: Stage, letter: str, item: int, at: int) -> str:
         """Return the name of a position on an axis of a stage: a token, a word, or else its number."""

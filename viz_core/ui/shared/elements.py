@@ -33,20 +33,20 @@ LONG_WIDTH = 240  # pixels of its column
 
 
 def clamped_url_param(name: str, label: str, maximum: int, minimum: int = 0) -> int:
-    """Return the number of a link parameter, clamped to the valid range. A caption says if another one was asked for."""
-    asked = url_param(name)
-    held = max(minimum, min(asked, maximum))
-    if held != asked and asked != URL_PARAM_BY_NAME[name].default:
-        st.caption(_("{what} {asked:,} is out of range; {held:,} is shown.", what=label, asked=asked, held=held))
-    return held
+    """Return the number of a link parameter, clamped to the valid range. A caption says if another one was requested."""
+    requested = url_param(name)
+    value = max(minimum, min(requested, maximum))
+    if value != requested and requested != URL_PARAM_BY_NAME[name].default:
+        st.caption(_("{what} {asked:,} is out of range; {held:,} is shown.", what=label, asked=requested, held=value))
+    return value
 
 
 def clamped_input(st_widget: Callable[..., Any], name: str, label: str, maximum: int, minimum: int = 0, **kwargs: Any) -> int:
     """Draw a number input bound to a link parameter, and return its value. Draws nothing if there is only one value."""
-    held = clamped_url_param(name, label, maximum, minimum)
+    value = clamped_url_param(name, label, maximum, minimum)
     if maximum > minimum:
-        widget(st_widget, name, label, held, set_param_from_widget, min_value=minimum, max_value=maximum, step=1, **kwargs)
-    return held
+        widget(st_widget, name, label, value, set_param_from_widget, min_value=minimum, max_value=maximum, step=1, **kwargs)
+    return value
 
 
 def set_param_from_widget(name: str) -> None:
@@ -91,7 +91,7 @@ def linked_heatmaps(
     called before the run that follows the choice of another cell. fill: whether they fill their container. lookup: for panels of
     ids. name: a common title, if those of the panels are not enough.
     """
-    stored, has_default = next((place for canvas, *place in url_param("cells") if canvas == key), None), default is not None
+    stored, has_default = next((place for heatmap, *place in url_param("cells") if heatmap == key), None), default is not None
 
     def chosen(pick: Pick | None) -> None:  # kept in the session: it must not hold the panels
         set_url_params(cells=with_cell(url_param("cells"), key, pick if pick or not has_default else ()))

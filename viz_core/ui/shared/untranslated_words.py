@@ -18,12 +18,13 @@ def untranslated_words_note(context: PageContext, capture: Capture, item: int) -
 
     "" if there are none, or if no detector was measured for these weights. capture: a run whose target is the translation.
     """
-    found = context.setup.card.lost_words if context.setup.card is not None else None
-    if found is None or changed_fields(context.setup) or "probs" not in capture:
+    detector = context.setup.card.lost_words if context.setup.card is not None else None
+    if detector is None or changed_fields(context.setup) or "probs" not in capture:
         return ""
     tokens = capture.tokens("source")[item]
-    covered = coverage(capture, found.predicting_head, found.reading_head, eos_id=context.tokenizers["target"].eos_id, item=item)
-    lost = [escaped(in_quotes(shorten(display_token(tokens[s])))) for s in uncovered_positions(tokens, covered, found.threshold)]
+    heads, eos_id = (detector.predicting_head, detector.reading_head), context.tokenizers["target"].eos_id
+    covered = coverage(capture, *heads, eos_id=eos_id, item=item)
+    lost = [escaped(in_quotes(shorten(display_token(tokens[s])))) for s in uncovered_positions(tokens, covered, detector.threshold)]
     return plural("The alignment heads find no word of the translation for {words}, so its meaning may be missing.",
                   "The alignment heads find no word of the translation for {words}, so their meaning may be missing.", len(lost),
                   words=first_few(lost, MAX_NAMED_WORDS)) if lost else ""
@@ -31,13 +32,13 @@ def untranslated_words_note(context: PageContext, capture: Capture, item: int) -
 
 def untranslated_words_help(context: PageContext) -> str | None:
     """Return how untranslated words are detected, and how reliably; None for weights without a detector."""
-    found = context.setup.card.lost_words if context.setup.card is not None else None
-    if found is None:
+    detector = context.setup.card.lost_words if context.setup.card is not None else None
+    if detector is None:
         return None
     return _("A word is found if two heads of cross-attention give it enough weight: head {writer} of layer {writer_layer} where "
              "a word is written, and head {reader} of layer {reader_layer} where that word is read. Small words such as “the” are "
              "left out. On held-out sentences, {alarms} of the content words that were left out of a translation were "
              "found, and {false_alarms} of the right translations had a false alarm.",
-             writer_layer=found.predicting_head[0], writer=found.predicting_head[1],
-             reader_layer=found.reading_head[0], reader=found.reading_head[1],
-             alarms=percent(found.detection_rate), false_alarms=percent(found.false_alarm_rate))
+             writer_layer=detector.predicting_head[0], writer=detector.predicting_head[1],
+             reader_layer=detector.reading_head[0], reader=detector.reading_head[1],
+             alarms=percent(detector.detection_rate), false_alarms=percent(detector.false_alarm_rate))

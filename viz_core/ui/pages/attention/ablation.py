@@ -211,7 +211,7 @@ def _before_and_after(context: PageContext, capture: Capture, ablated: Capture, 
         changed = len(differ)
         lines[1] += " · " + (
             _("**{changed} of {n} words changed**, each predicted at its own place", n=n, changed=changed)
-            if context.answers_in_place
+            if context.predicts_own_position
             else _("**{changed} of {n} words changed**, each predicted from the same words before it", n=n, changed=changed)
         )
     return lines
@@ -300,9 +300,11 @@ def _output_changes(context: PageContext, capture: Capture, ablated: Call[Captur
     columns: dict[str, Any] = {"token": _("token"), "change": number_column(_("hidden state changed by"), percent=True)}
     if "probs" in capture:
         columns |= {
-            "intact_word": _("intact: most likely word") if context.answers_in_place else _("intact: most likely next word"),
+            "intact_word": _("intact: most likely word") if context.predicts_own_position else _("intact: most likely next word"),
             "intact_probability": number_column(_("intact: probability"), percent=True),
-            "ablated_word": _("ablated: most likely word") if context.answers_in_place else _("ablated: most likely next word"),
+            "ablated_word": (
+                _("ablated: most likely word") if context.predicts_own_position else _("ablated: most likely next word")
+            ),
             "ablated_probability": number_column(_("ablated: probability"), percent=True),
         }
         words |= {name: list(map(glossed_token, frame[name])) for name in ("intact_word", "ablated_word")}

@@ -54,8 +54,8 @@ def _apply_swap(swap: WordSwap, focus: AttentionFocus) -> None:
     source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # without targets, that of the setup stays
     is_back = kept is not None and (kept.source, kept.target, kept.writer) == (source, target, setup.writer)
     same = {"att_kind": focus.kind, "att_layer": focus.layer, "att_query": focus.query}
-    views = with_url_params(setup, **same, patch=(), kept="" if is_back else to_query(setup)).url_params
-    update_setup(source=source, target=target, url_params=views, attn_head=focus.head)
+    url_params = with_url_params(setup, **same, patch=(), kept="" if is_back else to_query(setup)).url_params
+    update_setup(source=source, target=target, url_params=url_params, attn_head=focus.head)
 
 
 def incomparable_reason(two: TwoRuns, focus: AttentionFocus) -> str:

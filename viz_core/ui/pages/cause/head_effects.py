@@ -131,7 +131,7 @@ def _controls(tokens: list[str], proposed: int, available: Sequence[AttentionKin
         _("Key"),
         min(url_param("cause_key"), len(tokens) - 1),
         set_param_from_widget,
-        named=(first, *keys),
+        option_names=(first, *keys),
         options=range(-1, len(tokens)),
         width=220,
         label_visibility="collapsed",

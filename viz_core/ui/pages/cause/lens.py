@@ -32,9 +32,9 @@ def lens_section(pair: RunPair, question: Question) -> None:
     run, item, at = pair.explained_run(), pair.item, pair.explained_position(question.position)
     capture = run.capture
     assert capture is not None
-    inputs, recorded, side = RunInputs(run), pair.capture_call(run), run.config.output_side
+    inputs, capture_call, side = RunInputs(run), pair.capture_call(run), run.config.output_side
     length = len(capture.ids(side, item))
-    whole = cached(Call(logit_lens, recorded, inputs.parameters, item), "lens", (run.run_key(), item))
+    whole = cached(Call(logit_lens, capture_call, inputs.parameters, item), "lens", (run.run_key(), item))
     lens_call: Expression[LogitLens] = whole.method("truncated", length).named("lens")
     try:
         lens = lens_call.value()
@@ -45,7 +45,7 @@ def lens_section(pair: RunPair, question: Question) -> None:
     show_hint(_hint_text(run, item, lens, at))
     place, rail = figure_and_rail(RAIL_WIDTH)
     with place:
-        tokens, word = recorded.method("tokens", side)[item][:length], inputs.token_names(side, item)
+        tokens, word = capture_call.method("tokens", side)[item][:length], inputs.token_names(side, item)
         drawn = Call(lens_panel, lens_call, tokens, word, show_rank=url_param("cause_lens") == "rank")
         pick = linked_heatmaps([drawn], "cause_lens", Pick(0, len(lens.stages) - 1, at), fill=True)
     with rail:
@@ -65,17 +65,17 @@ def _hint_text(run: PageContext, item: int, lens: LogitLens, position: int) -> s
     token = token_code_span(run.capture.tokens(run.config.output_side)[item][position])
     final = token_code_span(answer_word(run, int(lens.predicted_ids[position]), item))
     behind = np.nonzero(lens.predicted_rank[:, position])[0]  # stages where another word is likelier
-    if not len(behind) and run.answers_in_place:
+    if not len(behind) and run.predicts_own_position:
         return _("**At {token}, {final} is the likeliest word from the embedding on**, through every layer.", token=token,
                  final=final)
     if not len(behind):
         return _("**After {token}, {final} is the likeliest word from the embedding on**, through every layer.", token=token,
                  final=final)
     stage = int(behind[-1])
-    if run.answers_in_place and stage == len(lens.stages) - 1:
+    if run.predicts_own_position and stage == len(lens.stages) - 1:
         return _("**At {token}, the model writes {final}.** Read down its column: what does each layer already predict?",
                  token=token, final=final)
-    if run.answers_in_place:
+    if run.predicts_own_position:
         return _("**At {token}, {final} is the likeliest from layer {layer} on,** and {before} just before it. Read down a column: "
                  "when does its final word appear?", token=token, final=final, layer=stage,
                  before=token_code_span(answer_word(run, int(lens.top_ids[stage, position, 0]), item)))

@@ -24,36 +24,36 @@ REQUEST_KEY = "cause_request"  # key in the session state: the measurement that 
 
 
 def measure_on_request(
-    kind: str, key: Hashable, runs: int, seconds: float, call: Call[T], has_progress: bool = True
+    kind: str, key: Hashable, n_runs: int, seconds: float, call: Call[T], has_progress: bool = True
 ) -> CachedCall[T] | None:
     """Return a measurement with its value; None, after a notice or a button on the page, if it fails or is not yet requested.
 
-    runs: the number of patched runs. seconds: their estimated time. has_progress: whether the function of the call has an argument
-    `progress`, which it calls with the share that is done, 0 to 1.
+    n_runs: the number of patched runs. seconds: their estimated time. has_progress: whether the function of the call has an
+    argument `progress`, which it calls with the share that is done, 0 to 1.
     """
     from viz_core.ui.shell.caching.server_cache import CacheNamespace
 
     results: CacheNamespace[T] = CacheNamespace(f"result {kind}")
     stored = key in results
     if not stored and seconds > MAX_UNREQUESTED_SECONDS and st.session_state.get(REQUEST_KEY) != (kind, key):
-        st.button(_("Measure {n:,} patched runs: about {seconds:,.0f} s", n=runs, seconds=seconds), key=f"cause_ask_{kind}",
+        st.button(_("Measure {n:,} patched runs: about {seconds:,.0f} s", n=n_runs, seconds=seconds), key=f"cause_ask_{kind}",
                   on_click=_request, args=((kind, key),))
         return None
     place = st.empty() if seconds > PROGRESS_BAR_SECONDS and not stored else None
 
     def report(share: float) -> None:
         if place is not None:
-            place.progress(min(1.0, share), _("{n:,} patched runs", n=runs))
+            place.progress(min(1.0, share), _("{n:,} patched runs", n=n_runs))
 
     progress = {"progress": ScreenOnly[Any](report)} if has_progress else {}
     try:
-        found = cached(Call(call.function, *call.args, **call.kwargs, **progress), kind, key, seconds, 16 * runs).value()
+        found = cached(Call(call.function, *call.args, **call.kwargs, **progress), kind, key, seconds, 16 * n_runs).value()
     except ValueError as problem:
         st.info(escaped(error_message(problem)))
         return None
     if place is not None:
         place.empty()
-    return cached(call, kind, key, seconds, 16 * runs).with_value(found)
+    return cached(call, kind, key, seconds, 16 * n_runs).with_value(found)
 
 
 def _request(request: Hashable) -> None:
@@ -62,10 +62,10 @@ def _request(request: Hashable) -> None:
     st.session_state[REQUEST_KEY] = request
 
 
-def estimate_seconds(pair: RunPair, runs: int) -> float:
+def estimate_seconds(pair: RunPair, n_runs: int) -> float:
     """Return the approximate seconds of this many patched runs of the selected sentence."""
     assert pair.clean.capture is not None
-    return PATCHED_RUN_COST * pair.clean.run_cost()[0] / pair.clean.capture.n_sentences * runs
+    return PATCHED_RUN_COST * pair.clean.run_cost()[0] / pair.clean.capture.n_sentences * n_runs
 
 
 def cache_key(pair: RunPair, question: Question) -> Hashable:

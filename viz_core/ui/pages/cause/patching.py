@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from viz_core.config import side_of
-from viz_core.experiments.effect_maps import SIGNIFICANT_DIGITS, EffectMap, EffectMaps, count_runs, effect_maps
+from viz_core.experiments.effect_maps import SIGNIFICANT_DIGITS, EffectMap, EffectMaps, PatchSite, count_runs, effect_maps
 from viz_core.experiments.patching import Direction
 from viz_core.experiments.question import Question, first_difference, likeliest_words
 from viz_core.figures.cause import effect_map_data, effect_panels
@@ -19,7 +19,7 @@ from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code_span
 from viz_core.ui.pages.cause.measuring import cache_key, clean_corrupted_runs, estimate_seconds, measure_on_request
 from viz_core.ui.pages.cause.question_form import answer_word, question_controls
-from viz_core.ui.pages.cause.run_pair import PatchTarget, RunPair, set_a_and_b, swap_direction
+from viz_core.ui.pages.cause.run_pair import RunPair, set_a_and_b, swap_direction
 from viz_core.ui.shell import (
     PAGES,
     controls_row,
@@ -88,7 +88,7 @@ def _draw_maps(pair: RunPair, found: Expression[EffectMaps], shown: Sequence[Eff
     cells = [each.cell(url_param("patch")) if url_param("patch") and url_param("kept") else None for each in shown]
     pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
     choose = _PatchOnClick(pair.clean.setup, pair.corrupted.setup, tuple(
-        tuple(tuple(each.patch_target(row, col) for col in range(each.effects.shape[1])) for row in range(len(each.effects)))
+        tuple(tuple(each.patch_site(row, col) for col in range(each.effects.shape[1])) for row in range(len(each.effects)))
         for each in shown))
     matrices(Call(effect_panels, data), key="cause_maps", pick=pick, on_pick=choose, fill=True)
 
@@ -102,7 +102,7 @@ class _PatchOnClick:
 
     clean: Setup
     corrupted: Setup
-    places: tuple[tuple[tuple[PatchTarget | None, ...], ...], ...]
+    places: tuple[tuple[tuple[PatchSite | None, ...], ...], ...]
 
     def __call__(self, pick: Pick | None) -> None:
         place = None if pick is None else self.places[pick.panel][pick.row][pick.col]
@@ -122,7 +122,7 @@ def _hint_text(pair: RunPair, found: EffectMaps, shown: Sequence[EffectMap], is_
     best = found.strongest(shown)
     if best is None:
         return ""
-    place = best.map.patch_target(best.row, best.col)
+    place = best.map.patch_site(best.row, best.col)
     assert place is not None
     effect = float(best.map.effects[best.row, best.col])
     where, size = patch_description(pair.donor(), place, pair.item), rounded(effect, SIGNIFICANT_DIGITS)

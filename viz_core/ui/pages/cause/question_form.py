@@ -66,7 +66,7 @@ def question_controls(pair: RunPair, question: Question | None) -> None:
     length = len(clean.capture.ids(side, pair.item))
     tokens = [shorten(display_token(token)) for token in clean.capture.tokens(side)[pair.item][:length]]
     asked_at = -1 if question is None else question.position
-    if clean.answers_in_place:
+    if clean.predicts_own_position:
         places = tuple(_("at {token}", token=in_quotes(glossed_label(token))) for token in tokens)
         proposed = _("at {token} (proposed)", token=in_quotes(tokens[asked_at])) if asked_at >= 0 else _("position: proposed")
     else:
@@ -78,7 +78,7 @@ def question_controls(pair: RunPair, question: Question | None) -> None:
         _("Position"),
         min(url_param("cause_at"), length - 1),
         set_param_from_widget,
-        named=(proposed, *places),
+        option_names=(proposed, *places),
         options=range(-1, length),
         width=PLACE_LIST_WIDTH,
         label_visibility="collapsed",

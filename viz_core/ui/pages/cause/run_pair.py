@@ -40,9 +40,6 @@ MAX_TRIED_IDS = 40  # ids that are tried as a replacement
 FIND_SECONDS = 0.02  # seconds to find replacements, approximately
 REPLACEMENTS_WIDTH = 210  # pixels
 RUN_LABELS = {"clean": lazy("Clean run"), "changed": lazy("Changed run")}
-PatchTarget = tuple[
-    str, str, int, int | None, int | None
-]  # stack, part, layer, head, token: the value of the link parameter "patch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +112,23 @@ def find_pair(context: PageContext, two: TwoRuns | None) -> RunPair | None:
         clean, corrupted = (two.a, context) if url_param("cause_direction") == "denoise" else (context, two.a)
     assert context.capture is not None
     item = context.selected_item(context.capture)
-    offers = _find_replacements(clean, item)
+    replacements = _find_replacements(clean, item)
     if corrupted is not None and _has_same_ids(clean, corrupted, item):
         st.caption(_("Both sentences give the model the same ids, so a proposed change is shown; change a word."))
         corrupted = None
     if corrupted is None:
-        if not offers:
+        if not replacements:
             st.markdown(_("The page has no other word for this sentence. Type a changed sentence below."))
             corrupted_sentence_box(clean, item, "")
             return None
-        corrupted = _proposed_run(clean, item, offers)
+        corrupted = _proposed_run(clean, item, replacements)
     corrupted, has_clean_ids = _run_with_target_of(clean, corrupted)
     if corrupted.capture is None:
         st.markdown(_("The changed sentence cannot be run: type another one."))
         corrupted_sentence_box(clean, item, _sentence(corrupted.setup, item))
         return None
     patched = two.b if two is not None and url_param("patch") and (context is clean or context is corrupted) else None
-    return RunPair(clean, corrupted, item, offers, has_clean_ids, patched)
+    return RunPair(clean, corrupted, item, replacements, has_clean_ids, patched)
 
 
 def run_control() -> None:
@@ -180,12 +177,12 @@ def _find_replacements(clean: PageContext, item: int) -> tuple[Replacement, ...]
             "offers", key, lambda: suggest_replacements(sentence, clean.sentence_tokenizers(item)[side], examples), FIND_SECONDS
         ):
             return found
-    reader, split = clean.sentence_tokenizers(item)[side], split_characters if setup.tokenizer == "character" else split_words
+    tokenizer, split = clean.sentence_tokenizers(item)[side], split_characters if setup.tokenizer == "character" else split_words
 
     def read(text: str) -> tuple[Sequence[str], Sequence[int]]:
-        return (split_words(text), parse_ids(side, [text])[0]) if setup.tokenizer == "ids" else reader.tokens_and_ids(text)
+        return (split_words(text), parse_ids(side, [text])[0]) if setup.tokenizer == "ids" else tokenizer.tokens_and_ids(text)
 
-    one = replace_any_word(sentence, read, _vocabulary_words(clean, item), reader.unk_id, split)
+    one = replace_any_word(sentence, read, _vocabulary_words(clean, item), tokenizer.unk_id, split)
     return () if one is None else (one,)
 
 
@@ -196,29 +193,29 @@ def _proposed_run(clean: PageContext, item: int, replacements: Sequence[Replacem
     """
     from viz_core.ui.shell.caching.server_cache import cached_result
 
-    def run_of(offer: Replacement) -> PageContext:
-        return context_of(_setup_with_target_of(clean.setup, with_sentence_replaced(clean.setup, item, offer.sentence)))
+    def run_of(replacement: Replacement) -> PageContext:
+        return context_of(_setup_with_target_of(clean.setup, with_sentence_replaced(clean.setup, item, replacement.sentence)))
 
-    def differs(offer: Replacement) -> bool:
-        corrupted, __ = _run_with_target_of(clean, run_of(offer))
+    def differs(replacement: Replacement) -> bool:
+        corrupted, __ = _run_with_target_of(clean, run_of(replacement))
         if clean.capture is None or corrupted.capture is None:
             return False
         return first_difference(clean.capture, corrupted.capture, item, item) is not None
 
     number = cached_result("change", (clean.run_key(), item), lambda: next(
-        (i for i, offer in enumerate(replacements) if differs(offer)), 0), len(replacements) * clean.run_cost()[0])
+        (i for i, replacement in enumerate(replacements) if differs(replacement)), 0), len(replacements) * clean.run_cost()[0])
     return run_of(replacements[number])
 
 
 def _vocabulary_words(clean: PageContext, item: int) -> Iterator[str]:
     """Yield some words of the vocabulary, or ids if ids are typed."""
-    reader = clean.sentence_tokenizers(item)[clean.config.input_side]
-    special = (reader.pad_id, reader.bos_id, reader.eos_id, reader.unk_id)
-    for id in range(min(reader.vocab_size, MAX_TRIED_IDS)):
-        word = reader.decode(id)
+    tokenizer = clean.sentence_tokenizers(item)[clean.config.input_side]
+    special = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id)
+    for id in range(min(tokenizer.vocab_size, MAX_TRIED_IDS)):
+        word = tokenizer.decode(id)
         if id not in special and clean.setup.tokenizer == "ids":
             yield str(id)
-        elif id not in special and word.strip() and reader.tokens_and_ids(word)[1] == [id]:
+        elif id not in special and word.strip() and tokenizer.tokens_and_ids(word)[1] == [id]:
             yield word
 
 
@@ -274,9 +271,9 @@ def set_a_and_b(clean: Setup, corrupted: Setup, patch: Sequence[object] = ()) ->
 def with_a_and_b(setup: Setup, clean: Setup, corrupted: Setup, patch: Sequence[object] = ()) -> Setup:
     """Return the setup with the donor kept as A, the text of the other run, and this patch."""
     gives, takes = (clean, corrupted) if setup.url_param("cause_direction") == "denoise" else (corrupted, clean)
-    views = with_url_params(setup, kept=to_query(gives), patch=tuple(patch)).url_params
+    url_params = with_url_params(setup, kept=to_query(gives), patch=tuple(patch)).url_params
     return replace(
-        setup, source=takes.source, target=takes.target, writer=takes.writer, tokenizer=takes.tokenizer, url_params=views
+        setup, source=takes.source, target=takes.target, writer=takes.writer, tokenizer=takes.tokenizer, url_params=url_params
     )
 
 
@@ -317,15 +314,15 @@ def corruption_controls(pair: RunPair) -> None:
 def _replacement_list(pair: RunPair) -> None:
     """Draw the list of replacements, with the present one selected."""
     shown, setup, item = pair.sentence(pair.corrupted), pair.clean.setup, pair.item
-    named = {offer.sentence: _("Change: {old} → {new}", old=offer.old, new=offer.new) for offer in pair.replacements}
-    if shown not in named:
-        named = {shown: _("Change: typed"), **named}
+    titles = {r.sentence: _("Change: {old} → {new}", old=r.old, new=r.new) for r in pair.replacements}
+    if shown not in titles:
+        titles = {shown: _("Change: typed"), **titles}
 
     def take(name: str) -> None:
         set_a_and_b(setup, _setup_with_target_of(setup, with_sentence_replaced(setup, item, widget_value(name))))
 
-    widget(st.selectbox, "cause_changed", _("Change"), shown, take, options=list(named), named=tuple(named.values()),
-           format_func=named.__getitem__, label_visibility="collapsed", width=REPLACEMENTS_WIDTH)
+    widget(st.selectbox, "cause_changed", _("Change"), shown, take, options=list(titles), option_names=tuple(titles.values()),
+           format_func=titles.__getitem__, label_visibility="collapsed", width=REPLACEMENTS_WIDTH)
 
 
 def _setup_with_target_of(clean: Setup, corrupted: Setup) -> Setup:

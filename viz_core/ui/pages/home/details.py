@@ -122,7 +122,8 @@ def _split_words_text(context: PageContext, capture: Capture, sides: list[str], 
 def next_word_section(context: PageContext) -> None:
     """Draw the top predictions after (or at) the selected token, with a note on what they mean for these weights."""
     st.header(
-        _("What the model predicts at each place") if context.answers_in_place else _("What the model predicts next"), anchor=False
+        _("What the model predicts at each place") if context.predicts_own_position else _("What the model predicts next"),
+        anchor=False,
     )
     _next_words(context)
 
@@ -153,7 +154,7 @@ def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None
         widget(
             st.select_slider,
             "home_after",
-            _("At the token") if context.answers_in_place else _("After the token"),
+            _("At the token") if context.predicts_own_position else _("After the token"),
             at,
             set_param_from_widget,
             options=range(last + 1),
@@ -164,8 +165,8 @@ def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None
     name = run.token_names(side, item)
     words = Group([Call(name, i) for i in ranked[at].ids]).named("words")
     after = run.capture.method("tokens", side)[item][ranked[at].position]
-    bars = Call(next_words_html, found, words, context.config.output_vocab_size, after, at_same_position=context.answers_in_place,
-                **run.glosses())
+    bars = Call(next_words_html, found, words, context.config.output_vocab_size, after,
+                at_same_position=context.predicts_own_position, **run.glosses())
     st.html(saved_html(bars, "home_next", Call("viz_core.figures.plot_data.next_token_predictions", found, words)))
 
 

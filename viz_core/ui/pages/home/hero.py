@@ -135,14 +135,14 @@ def _model_output(context: PageContext) -> None:
     has_probs = (
         "probs" in context.capture and context.config.is_causal
     )  # without a causal mask, one run does not give these probabilities
-    known = [untranslated_words_note(context, context.capture, item) if has_probs else "", _cut_off_text(one)]
+    sentences = [untranslated_words_note(context, context.capture, item) if has_probs else "", _cut_off_text(one)]
     if has_probs and (sure := confidence(context.capture, item, has_eos=one.has_ended)) is not None:
         least = in_quotes(glossed_label(shorten(display_token(context.capture.tokens("labels")[item][sure.least_likely_position]))))
-        known.append(_("Probability: {each} per word (the geometric mean), {all} for the whole, a product over all words. The "
+        sentences.append(_("Probability: {each} per word (the geometric mean), {all} for the whole, a product over all words. The "
                        "model was least sure of {word}: {least}.", each=percent(sure.per_word), all=percent(sure.probability),
                        word=escaped(least), least=percent(sure.least_probability)))
-    if caption := " ".join(filter(None, known)):
-        st.caption(caption, help=untranslated_words_help(context) if known[0] else None)
+    if caption := " ".join(filter(None, sentences)):
+        st.caption(caption, help=untranslated_words_help(context) if sentences[0] else None)
 
 
 def _cut_off_text(generation: "Generation") -> str:

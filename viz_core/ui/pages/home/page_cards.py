@@ -29,7 +29,7 @@ def _cards(context: PageContext) -> None:
         {}
         if capture is None
         else cached_result(
-            "previews",
+            "thumbnails",
             (context.run_key(), context.selected_item(capture), is_dark(), language()),
             lambda: {name: _thumbnail_module(name).thumbnail(context, capture) for name, page in PAGES.items() if page.home_text},
         )

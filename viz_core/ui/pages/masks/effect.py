@@ -105,7 +105,7 @@ def _effect_sentences(
     if "probs" in on:
         both = list(zip(top_predictions(on, focus.item, 1), top_predictions(off, focus.item, 1), strict=True))
         changed = sum(a.ids != b.ids for a, b in both)
-        if context.answers_in_place:
+        if context.predicts_own_position:
             sentences.append(_("Without it, the most likely word changes at **{changed} of {n_both}** {side} positions.",
                                side=SIDE_NAMES[on.config.output_side], changed=changed, n_both=len(both)))
             return sentences

@@ -141,13 +141,13 @@ def has_no_padding(capture: Capture, kind: AttentionKind, item: int) -> bool:
 
 
 def layer_and_head_controls(
-    context: PageContext, focus: MaskFocus, has_layers: bool = True, default_head: int = 0
+    context: PageContext, focus: MaskFocus, offers_layers: bool = True, default_head: int = 0
 ) -> tuple[int, int]:
-    """Draw controls for the layer and the head, if there are several, and return both. has_layers: whether to offer layers."""
+    """Draw controls for the layer and the head, if there are several, and return both. offers_layers: whether to offer layers."""
     depth, n_heads = n_layers(context.config, focus.kind), context.config.n_heads
-    layer = min(max(url_param("mask_layer"), 0), depth - 1) if has_layers else 0
+    layer = min(max(url_param("mask_layer"), 0), depth - 1) if offers_layers else 0
     chosen = min(url_param("mask_head"), n_heads - 1) if url_param("mask_head") >= 0 else default_head
-    if has_layers and depth > 1:
+    if offers_layers and depth > 1:
         widget(
             st.selectbox,
             "mask_layer",

@@ -53,7 +53,7 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     place = main_figure()
     with controls_row():
         focus_controls(context, capture, focus)
-        __, head = layer_and_head_controls(context, focus, has_layers=False)
+        __, head = layer_and_head_controls(context, focus, offers_layers=False)
     capture_call, batch_call, focus, note = _padded_run(context, capture, focus)
     capture = capture_call.value()
     side = query_key_sides(focus.kind)[0]

@@ -57,7 +57,7 @@ def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, sid
     place = main_figure()
     heads, n_tokens = context.config.n_heads, capture[f"ids.{side}"].shape[1]
     with controls_row():
-        __, head = layer_and_head_controls(context, focus, has_layers=False, default_head=heads - 1)
+        __, head = layer_and_head_controls(context, focus, offers_layers=False, default_head=heads - 1)
         focus_controls(context, capture, focus)
     result = tried.value()
     if result.weights is None or result.future_share is None:

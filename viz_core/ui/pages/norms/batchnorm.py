@@ -61,8 +61,8 @@ def batch_norm_section(context: PageContext) -> None:
     if context.capture is None or context.batch is None:
         st.info(NO_SENTENCE_NOTE)
         return
-    run, item, note = _with_second_sentence(context, context.capture, context.batch)
-    capture = run.value()
+    capture_call, item, note = _with_second_sentence(context, context.capture, context.batch)
+    capture = capture_call.value()
     show_hint(_("**Pick a cell and see which cells share its mean:** its own token's features, or its feature in every token."))
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
     main, rail = figure_and_rail()
@@ -79,8 +79,9 @@ def batch_norm_section(context: PageContext) -> None:
         if note:
             st.caption(note)
     at, eps = CellIndex(item, token, feature), context.config.norm_eps
-    stage_call, token_mask = run[stage].named("x"), run.method("token_mask", side).named("token_mask")  # [B, T, D], [B, T]
-    names_of = run.method("tokens", side)
+    stage_call = capture_call[stage].named("x")  # [B, T, D]
+    token_mask = capture_call.method("token_mask", side).named("token_mask")  # [B, T]
+    names_of = capture_call.method("tokens", side)
     groups = Call(norm_groups, stage_call, at, eps)
     cells = Call(norm_cells_html, groups, token_mask, names_of, at, dark=ScreenOnly(is_dark()))
     frame = Call[Any]("viz_core.figures.plot_data.norm_members", groups, token_mask, names_of)

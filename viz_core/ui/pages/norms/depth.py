@@ -25,7 +25,7 @@ from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked
 
 # The output of the sub-layer that a metric measures, where it does not measure the residual stream: the path to it is highlighted.
 HIGHLIGHTED_STAGES = {"inactive": "ffn.out", "entropy": "self_attn.out"}
-TAKEAWAYS: dict[Metric, LazyText] = {
+HINTS: dict[Metric, LazyText] = {
     "power": lazy("**Compare the slopes:** {placements}"),
     "mean": lazy("**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it."),
     "std": lazy("**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a "
@@ -44,7 +44,7 @@ TAKEAWAYS: dict[Metric, LazyText] = {
 def depth_section(context: PageContext) -> None:
     """Draw one metric of the chosen placements layer by layer, and below it one layer of Post-LN and of Pre-LN."""
     names, metric = url_param("norm_placements"), url_param("norm_metric")
-    show_hint(depth_takeaway(metric, names, context.config.activation))
+    show_hint(depth_hint(metric, names, context.config.activation))
     main, rail = figure_and_rail()
     with rail:
         size_controls()
@@ -65,17 +65,17 @@ def depth_section(context: PageContext) -> None:
             st.info(_("You have chosen no placement: choose Post-LN, Pre-LN or another one."))
             stack = None
         found = stack.curves(names, metric) if stack else {}
-        recorded = {name: metric_curves for name, (metric_curves, __) in found.items()}
-        shown = evaluated(recorded)
-        figure = Call(depth_figure, recorded, metric, dark=ScreenOnly(is_dark()))
+        curve_calls = {name: metric_curves for name, (metric_curves, __) in found.items()}
+        curves = evaluated(curve_calls)
+        figure = Call(depth_figure, curve_calls, metric, dark=ScreenOnly(is_dark()))
         if stack:
             chart(figure, "norm_depth_chart", fill=True)
-    if metric == "power" and (power := _stream_growth(shown.get("pre", ()))) is not None:
+    if metric == "power" and (power := _stream_growth(curves.get("pre", ()))) is not None:
         with rail:
             _explain_growth(power)
     if stack:
         warn_about_non_finite({name: odd.value() for name, (__, odd) in found.items()})
-        st.markdown(_describe_last_values(shown, metric) + f" {LOG_AXIS_NOTE}" * (figure.value().layout.yaxis.type == "log"))
+        st.markdown(_describe_last_values(curves, metric) + f" {LOG_AXIS_NOTE}" * (figure.value().layout.yaxis.type == "log"))
         _show_notes(stack, metric, names)
     st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
                   "in Pre-LN the stream bypasses them all."))
@@ -124,10 +124,10 @@ EFFECTS = {
 }  # the effect of each placement on the residual stream, whatever the weights
 
 
-def depth_takeaway(metric: Metric, names: Sequence[str], activation: str) -> str:
+def depth_hint(metric: Metric, names: Sequence[str], activation: str) -> str:
     """Return the sentence above the chart: what to look at, for this metric and the drawn placements."""
     is_exact = ACTIVATIONS[activation].zeroes_negatives  # other activations let a little through
-    return TAKEAWAYS[metric].format(
+    return HINTS[metric].format(
         placements=" ".join(str(EFFECTS[name]) for name in names[:MAX_EFFECTS]) or _("they show how much each layer adds."),
         passes=_("passes nothing") if is_exact else _("passes next to nothing"), learns=_("nothing") if is_exact else _("little"),
     )

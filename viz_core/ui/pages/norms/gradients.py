@@ -44,10 +44,10 @@ def gradients_section(context: PageContext) -> None:
         _describe_by_layer(stack, batches, found)
     st.header(_("The gradient of the last layer against depth"), anchor=False)
     width, seed = url_param("norm_width"), context.setup.seed
-    cost = sum(2 * batches * flop_count(PaperSetting(depth=d, width=width).config, PAPER_SENTENCES, PAPER_TOKENS) for d in DEPTHS)
+    flops = sum(2 * batches * flop_count(PaperSetting(depth=d, width=width).config, PAPER_SENTENCES, PAPER_TOKENS) for d in DEPTHS)
     max_bytes = 2 * run_bytes(PaperSetting(depth=max(DEPTHS), width=width).config)
     gradients = Call(last_layer_gradients, width, DEPTHS, batches, seed)
-    last = when_requested(_("last layer"), (width, batches, seed), cost, max_bytes, gradients)
+    last = when_requested(_("last layer"), (width, batches, seed), flops, max_bytes, gradients)
     if last is not None:
         _draw_last_layer(DEPTHS, last, width, batches)
 
@@ -58,12 +58,12 @@ def _draw_by_layer(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradi
 
     (side,) = [s for s in ("source", "target") if s in stack.batch.ids]
     rows, tokens = stack.batch.ids[side].shape
-    cost = 2 * 3 * batches * flop_count(stack.config, rows, tokens)
+    flops = 2 * 3 * batches * flop_count(stack.config, rows, tokens)
     model = stack.model()
-    given = Call(with_random_batches, stack.recorded_batch(), model.attribute("config"), batches, stack.context.setup.seed)
+    given = Call(with_random_batches, stack.batch_call(), model.attribute("config"), batches, stack.context.setup.seed)
     gradients = Call(placement_gradients, model, given, ("post", "pre"))
     try:
-        found = when_requested(_("gradients"), (stack.key, batches), cost, 2 * stack.cost[1], gradients)
+        found = when_requested(_("gradients"), (stack.key, batches), flops, 2 * stack.cost[1], gradients)
     except ValueError as error:
         st.warning(escaped(error_message(error)))
         return None

@@ -39,20 +39,20 @@ def run_bytes(config: TransformerConfig) -> int:
     return 4 * size.parameters + size.capture_bytes
 
 
-def when_requested(what: str, key: Hashable, cost: float, nbytes: int, call: Call[T]) -> CachedCall[T] | None:
+def when_requested(what: str, key: Hashable, flops: float, nbytes: int, call: Call[T]) -> CachedCall[T] | None:
     """Return a cheap call immediately, and an expensive one after a click on a button that states its cost; None until then.
 
-    cost: floating-point operations. nbytes: what the computation takes. The returned call has its value, which all visitors share.
+    flops: floating-point operations. nbytes: what the computation takes. The returned call has its value, which all visitors share.
     Raises what the call raises.
     """
     from viz_core.ui.shell.caching.server_cache import FLOPS_PER_SECOND
 
-    if cost > MAX_AUTOMATIC_FLOPS and st.session_state.get(REQUESTS_KEY, {}).get(what) != key:
-        st.button(_("Measure: about {cost:,.0f} billion operations", cost=cost / 1000000000.0), key=f"norm_ask_{what}",
+    if flops > MAX_AUTOMATIC_FLOPS and st.session_state.get(REQUESTS_KEY, {}).get(what) != key:
+        st.button(_("Measure: about {cost:,.0f} billion operations", cost=flops / 1e9), key=f"norm_ask_{what}",
                   on_click=_request,
                   args=(what, key))
         return None
-    found = cached(call, f"norms {what}", key, cost / FLOPS_PER_SECOND, nbytes)
+    found = cached(call, f"norms {what}", key, flops / FLOPS_PER_SECOND, nbytes)
     found.value()
     return found
 

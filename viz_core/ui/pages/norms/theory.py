@@ -100,13 +100,13 @@ def _measured(
         setting = PaperSetting(depth=depth, width=width, broken_assumptions=frozenset(broken))
         return setting, 2 * len(seeds) * flop_count(setting.config, PAPER_SENTENCES, PAPER_TOKENS)
 
-    setting, cost = at(round_up_depth(depth))
-    if cost > MAX_AUTOMATIC_FLOPS:  # run only the layers that are shown
-        setting, cost = at(depth)
+    setting, flops = at(round_up_depth(depth))
+    if flops > MAX_AUTOMATIC_FLOPS:  # run only the layers that are shown
+        setting, flops = at(depth)
     words = () if typed is None else (typed.runs(["pre"])["pre"].named("typed_run"),)
     key = setting, seeds, typed and typed.shared_key
     measured = Call(measure_theory, Call(paper_runs_by_seed, setting, seeds, *words))
-    found = when_requested(_("theory"), key, cost, 2 * run_bytes(setting.config), measured)
+    found = when_requested(_("theory"), key, flops, 2 * run_bytes(setting.config), measured)
     if found is None:
         return None
     shown = found if setting.depth == depth else found.method("first_layers", depth)

@@ -90,7 +90,7 @@ class UntrainedStack:
         model = Call(build, config.named("stack"), setup.seed, setup.device).named("model")
         return model.with_source(lambda: with_placement(self._model(), "pre", depth))
 
-    def recorded_batch(self) -> "Call[Batch]":
+    def batch_call(self) -> "Call[Batch]":
         """Return the batch as a call."""
         from viz_core.experiments.norm_placement import comparison_batch
 
@@ -101,7 +101,7 @@ class UntrainedStack:
         from viz_core.experiments.norm_placement import config_depth, run_placement, truncated_run
         from viz_core.ui.shell.caching.server_cache import run_cache
 
-        model, batch, seed = self.model(), self.recorded_batch(), self.context.setup.seed
+        model, batch, seed = self.model(), self.batch_call(), self.context.setup.seed
 
         def cut_from_deeper_run(name: str) -> Capture:
             capture = run_cache().get(
@@ -155,14 +155,14 @@ def size_controls() -> None:
             linked_widget(st.selectbox, "norm_init", _("Initialisation"), format_func=CONTROL_BY_FIELD["init"].format_value)
 
 
-def show_stack_caption(untrained_stack: UntrainedStack) -> None:
+def show_stack_caption(stack: UntrainedStack) -> None:
     """Show a caption with the measured model, its input, and why trained weights are not compared."""
-    config, context = untrained_stack.config, untrained_stack.context
+    config, context = stack.config, stack.context
     layers = config.n_layers(config.output_side)
-    (side,) = [s for s in ("source", "target") if s in untrained_stack.batch.ids]
-    rows, tokens = untrained_stack.batch.ids[side].shape
+    (side,) = [s for s in ("source", "target") if s in stack.batch.ids]
+    rows, tokens = stack.batch.ids[side].shape
     assert context.capture is not None
-    is_cut = untrained_stack.batch.ids[side].size < context.capture[f"ids.{side}"].size
+    is_cut = stack.batch.ids[side].size < context.capture[f"ids.{side}"].size
     read = plural("{n:,} token", "{n:,} tokens", tokens)
     if rows > 1:
         read = _("{rows} × {tokens} tokens", rows=rows, tokens=tokens)

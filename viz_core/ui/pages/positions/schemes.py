@@ -46,10 +46,10 @@ from viz_core.ui.pages.positions.typed_sentence import (
     as_markdown,
     choose_word,
     experiment_key,
+    model_call,
     note_clipped_colours,
     note_truncation,
     note_untrained_schemes,
-    recorded_model,
     selected_sentence,
     show_nothing_typed,
 )
@@ -231,7 +231,7 @@ def _explain_learned(tried: _Experiment, position: Position) -> None:
                   "untrained: it is random, and the similarity of its rows does not depend on their distance yet."))
     _draw_learned_table(table, "untrained")
     if (card := find_card(position="learned")) is not None:
-        trained = Call(learned_table, recorded_model(Call[Any](find_card, position="learned")), position)
+        trained = Call(learned_table, model_call(Call[Any](find_card, position="learned")), position)
         similarity = describe_similarity(trained.value())
         st.markdown(_("**The same after training,** in the weights *{title}*: {describe_similarity} The rows that no training "
                       "sentence used have stayed random.", title=card.title, describe_similarity=similarity))

@@ -94,7 +94,7 @@ def shared_model(card: Card) -> "Transformer":
     return cached_model(card.name, card.config, 0, "cpu")
 
 
-def recorded_model(card: Expression[Any]) -> "Call[Transformer]":
+def model_call(card: Expression[Any]) -> "Call[Transformer]":
     """Return the call that loads shipped weights; here its value comes from `shared_model`."""
     return card.method("load").with_source(lambda: shared_model(card.value()))
 

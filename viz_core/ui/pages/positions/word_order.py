@@ -31,10 +31,10 @@ from viz_core.ui.pages.positions.typed_sentence import (
     choose_word,
     experiment_key,
     format_exponents,
+    model_call,
     note_truncation,
     note_unknown_words,
     note_untrained_schemes,
-    recorded_model,
     selected_sentence,
     shared_model,
     show_nothing_typed,
@@ -59,7 +59,7 @@ EXPERIMENT_TITLES = {
     "past": lazy("Exceed max_len"),
     "longer": lazy("Length extrapolation"),
 }
-TAKEAWAYS = {
+HINTS = {
     "swap": lazy("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of the "
                  "words."),
     "shuffle": lazy("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of "
@@ -67,7 +67,7 @@ TAKEAWAYS = {
     "prepend": lazy("**Look for lines in the grey band:** under these schemes the scores of the same words stay as they were."),
     "past": lazy("**Compare the results:** which schemes read a sentence that is longer than the position table?"),
 }
-LENGTH_TAKEAWAYS = {
+LENGTH_HINTS = {
     "moved": lazy("**Follow the curves to the right:** the later a sentence starts, the more of its positions are new to the "
                   "models. At the solid line, all of them are."),
     "row": lazy("**Follow the curves to the right:** beyond the solid line the texts are longer than the sentences of the "
@@ -80,7 +80,7 @@ EXTRAPOLATION_SECONDS = 4.0  # roughly, for three models to read all held-out se
 def experiments_section(context: PageContext) -> None:
     """Draw the chosen experiment: one of four changes to a sentence under every scheme, or trained weights on longer texts."""
     chosen = url_param("pos_experiment")
-    show_hint(str(LENGTH_TAKEAWAYS[url_param("pos_way")] if chosen == "longer" else TAKEAWAYS[chosen]))
+    show_hint(str(LENGTH_HINTS[url_param("pos_way")] if chosen == "longer" else HINTS[chosen]))
     main, rail = figure_and_rail()
     with main:
         main = st.container(key="pos_experiment")
@@ -353,7 +353,7 @@ def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaG
     with main:
         waiting = st.empty()
     with waiting, st.spinner(_("{n_cards} trained models are reading {read} sentences …", n_cards=len(cards), read=N_SENTENCES)):
-        models = {position: recorded_model(cards_call[position]).named(position) for position in cards}
+        models = {position: model_call(cards_call[position]).named(position) for position in cards}
         call = Call(extrapolate_lengths, test, models, cards_call["sinusoidal"].method("tokenizers"))
         result_call = cached(call.named("length_result"), "longer", test, EXTRAPOLATION_SECONDS)
         result = result_call.value()

@@ -24,7 +24,7 @@ from viz_core.ui.shell import PageContext, TwoRuns, controls_row, linked_widget,
 from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 
-ONE_SCALE_TAKEAWAY = (
+ONE_SCALE_HINT = (
     lazy("**Compare the parts:** all share one colour scale, so the stronger a colour, the further its number is from 0.")
 )
 
@@ -38,7 +38,7 @@ def your_sentence_section(context: PageContext) -> None:
     context = context if runs is None else runs.b
     capture = context.capture
     assert capture is not None
-    takeaway_place = st.container(gap=None)  # filled below, once the rows are known
+    hint_place = st.container(gap=None)  # filled below, once the rows are known
     main, controls = main_figure(), controls_row()
     with controls:
         side, item, scale = _row_controls(context, capture)
@@ -46,15 +46,15 @@ def your_sentence_section(context: PageContext) -> None:
     b, problem = input_b.value(), _describe_incomparable(runs, side)
     if runs is None or problem:
         drawn = Call(input_panels, input_b)
-        takeaway = problem or ONE_SCALE_TAKEAWAY
+        hint = problem or ONE_SCALE_HINT
     else:
         run_a, run_b, both = both_runs(runs)
         input_a = Call(stack_input, run_a.capture, side, runs.aligned.item_a, scale)
         input_b = Call(stack_input, run_b.capture, side, item, scale).with_value(b)
         drawn = Call(two_run_input_panels, input_a, input_b, both.attribute("pairs")[side], runs.shown)
-        takeaway = _describe_differences(input_a.value(), b, runs.aligned.pairs[side], runs.shown)
-    with takeaway_place:
-        show_hint(str(takeaway))
+        hint = _describe_differences(input_a.value(), b, runs.aligned.pairs[side], runs.shown)
+    with hint_place:
+        show_hint(str(hint))
     with main:
         linked_heatmaps(drawn.named("panels_and_colours")[0], "pos_parts", fill=True)
     note_clipped_colours(evaluated(drawn[1]))

@@ -62,11 +62,11 @@ class ComparedStage:
         """Whether the ids of one run are drawn as rows of its vocabulary, on the positions of that run alone."""
         return self.stage.kind == "ids" and self.runs.shown != "difference"
 
-    def recorded_panels(self) -> Call[list[Panel]]:
+    def panels_call(self) -> Call[list[Panel]]:
         """Return the heatmaps of the stage in the run that is shown; or A, B and A − B."""
         two, aligned = self.runs, self.runs.aligned
         if self.is_vocabulary:
-            return recorded_stage_panels(RunInputs(self.context), self.name, self.item, self.head)
+            return stage_panels_call(RunInputs(self.context), self.name, self.item, self.head)
         a, b, both = both_runs(two)
         tokenizers = (a.tokenizers(aligned.item_a), b.tokenizers(aligned.item_b))
         if two.shown == "difference":
@@ -155,12 +155,12 @@ class ComparedStage:
         stage = context.capture.stage(self.name)
         index = array_index(stage, *cell, item, self.head)
         names = PositionNames(
-            context.capture, context.sentence_tokenizers(item), has_vocabulary=context.setup.checkpoint_card is not None
+            context.capture, context.sentence_tokenizers(item), vocabulary_names_ids=context.setup.checkpoint_card is not None
         )
         return names.cell_title(stage, index), float(context.capture[self.name][index])
 
 
-def recorded_stage_panels(run: RunInputs, name: str, item: int, head: int) -> Call[list[Panel]]:
+def stage_panels_call(run: RunInputs, name: str, item: int, head: int) -> Call[list[Panel]]:
     """Return the heatmaps of a stage of one run."""
     return _with_tokenizers(Call(stage_panels, run.capture, name, item, head), run.tokenizers(item))
 

@@ -21,7 +21,7 @@ from viz_core.ui.pages.step_by_step.compared_stage import (
     ComparedStage,
     compared_stage,
     describe_incomparable,
-    recorded_stage_panels,
+    stage_panels_call,
 )
 from viz_core.ui.pages.step_by_step.divergence import divergence_section
 from viz_core.ui.pages.step_by_step.facts import show_facts
@@ -143,12 +143,12 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
         with st.container(key="walk_jumps", horizontal=True, gap="small"):
             jump_controls(capture, stage)
     run = RunInputs(context)
-    recorded = recorded_stage_panels(run, name, item, head)
+    recorded = stage_panels_call(run, name, item, head)
     panels, stages = recorded.value(), run.capture.method("stages").named("stages")
     tour_cell = None if token is None else followed_cell(capture, stage, panels, item, head, token)
     rows = vocabulary_lookup(capture, name, item, context.sentence_tokenizers(item))
     if compared is not None:
-        recorded = compared.recorded_panels()
+        recorded = compared.panels_call()
         own_panels, panels, rows = panels, recorded.value(), compared.lookup()
         tour_cell = compared.tour_cell(tour_cell, own_panels, panels)
     main, rail = figure_and_rail(STRIP_WIDTH)
@@ -202,7 +202,7 @@ def _caption_of_stop(context: PageContext, compared: ComparedStage | None, name:
     if at is None:
         return str(capture.stage(name).meaning)
     word_of = partial(context.token_name, capture.config.output_side, item=item)
-    caption = tour_caption(capture, capture.stage(name), item, at, context.setup.attn_head, word_of, context.answers_in_place)
+    caption = tour_caption(capture, capture.stage(name), item, at, context.setup.attn_head, word_of, context.predicts_own_position)
     return _("In B: {said}", said=caption) if compared is not None and compared.runs.shown == "difference" else caption
 
 
@@ -223,7 +223,7 @@ def _step_title(context: PageContext, stage: Stage, title: str) -> str:
         uniform_text = _("A uniform guess among {n:,} words has the loss ln {n:,} = {loss}.",
                          n=context.config.output_vocab_size, loss=brief(uniform_loss(context.capture)))
         title = f"{title} {uniform_text}"
-        if context.answers_in_place:
+        if context.predicts_own_position:
             title += " " + _("These weights were trained to predict the word at each position, but this loss is that of the next "
                              "words; training did not minimise it.")
     if stage.block != "output" or context.setup.card is not None:

@@ -18,21 +18,21 @@ EVALUATION_SECONDS = 2.0  # roughly, for one evaluation of a few models
 
 
 def evaluate_trained_models(
-    job: JobView, setup: PredefinedExperiment, experiment: Expression[Experiment], titles: Sequence[str]
+    job: JobView, predefined: PredefinedExperiment, experiment: Expression[Experiment], titles: Sequence[str]
 ) -> None:
     """Show the evaluations of this experiment, for the first seed's model of each condition."""
     if job.state != "done":
         return
     models = models_call(experiment, job)
-    if setup.eval_changes:
-        scores = _cached_evaluation(job, "again", Call(evaluate_models, models, dict(setup.eval_changes)).named("scores"))
-        show_changed_settings(titles, scores, setup.eval_changes)
-    if setup.test_lengths:
-        grid = _cached_evaluation(job, "lengths", Call(measure_length_grid, models, setup.test_lengths))
+    if predefined.eval_changes:
+        scores = _cached_evaluation(job, "again", Call(evaluate_models, models, dict(predefined.eval_changes)).named("scores"))
+        show_changed_settings(titles, scores, predefined.eval_changes)
+    if predefined.test_lengths:
+        grid = _cached_evaluation(job, "lengths", Call(measure_length_grid, models, predefined.test_lengths))
         show_length_accuracy(titles, grid)
-    if setup.blocks:
-        shares = _cached_evaluation(job, "induction", Call(best_induction_scores, models, setup.blocks))
-        show_induction(titles, shares, setup.blocks)
+    if predefined.blocks:
+        shares = _cached_evaluation(job, "induction", Call(best_induction_scores, models, predefined.blocks))
+        show_induction(titles, shares, predefined.blocks)
 
 
 def _cached_evaluation(job: JobView, kind: str, call: Call[T]) -> CachedCall[T]:

@@ -100,8 +100,8 @@ def experiments_section(context: PageContext) -> None:
         _show_verdict(experiment, finished, rail)
         if found is not None and (reproduction := describe_reproduction(found.value(), finished.value())):
             st.markdown(reproduction)
-        if (setup := _predefined(experiment.value())) is not None:
-            evaluate_trained_models(job, setup, experiment, condition_titles(experiment.value()))
+        if (predefined := _predefined(experiment.value())) is not None:
+            evaluate_trained_models(job, predefined, experiment, condition_titles(experiment.value()))
 
 
 def shown_job() -> JobView | None:
@@ -120,7 +120,7 @@ def _predefined(experiment: Experiment) -> PredefinedExperiment | None:
 
 def _controls() -> None:
     """Draw the controls of the experiment, its seeds and the curve."""
-    titles = {name: setup.title for name, setup in EXPERIMENTS.items()} | {CUSTOM_FACTOR: _("Another factor")}
+    titles = {name: predefined.title for name, predefined in EXPERIMENTS.items()} | {CUSTOM_FACTOR: _("Another factor")}
     linked_widget(st.selectbox, "train_setup", _("Experiment"), format_func=titles.get)
     if url_param("train_setup") == CUSTOM_FACTOR:
         linked_widget(st.selectbox, "train_factor", _("Factor"), format_func=_factor_title)

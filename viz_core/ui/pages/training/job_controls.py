@@ -58,12 +58,12 @@ def is_active(job: JobView | None) -> bool:
 def start_job(param_name: str, recipe: str, device: str) -> None:
     """Submit a recipe or an experiment, as JSON, and show its job. If that fails, the page shows why."""
     try:
-        number = job_engine().submit(recipe, visitor_id(), pick_device(device))
+        job_id = job_engine().submit(recipe, visitor_id(), pick_device(device))
     except UserError as problem:
         st.session_state[PROBLEM_KEY] = param_name, error_message(problem)
         return
     st.session_state.pop(PROBLEM_KEY, None)
-    set_url_params(**{param_name: number}, train_moment=-1)
+    set_url_params(**{param_name: job_id}, train_moment=-1)
 
 
 def _pause(param_name: str, job: JobView) -> None:
@@ -85,7 +85,7 @@ def _resume(param_name: str, job: JobView) -> None:
 def job_buttons(param_name: str, job: JobView | None, recipe: str | None, device: str, start_label: str = "") -> None:
     """Draw the buttons of a job: train, pause or resume, one step, stop or leave.
 
-    param_name: the link parameter that holds the number of the job. start_label: replaces "Train" before there is a job.
+    param_name: the link parameter that holds the id of the job. start_label: replaces "Train" before there is a job.
     """
     trainings = job_engine()
 

@@ -129,11 +129,11 @@ def _train_document_model(name: str, device: str) -> None:
     st.session_state[DOCUMENT_MENU_KEY] = False  # close the menu, so that it does not cover the figure
 
 
-def _draw_below(context: PageContext, job: JobView | None, problem: str, history: RunHistory | None, until_step: int) -> None:
+def _draw_below(context: PageContext, job: JobView | None, problem: str, history: RunHistory | None, step: int) -> None:
     """Draw what is below the figure: numbers, notes, the choice of the curve, and further controls."""
     show_problem(job, "train_job", problem)
     if history is not None:
-        st.markdown(_describe_held_out(history, until_step))
+        st.markdown(_describe_held_out(history, step))
         if job is not None and (hashed := describe_initial_weights(job)):
             st.caption(hashed)
         if reduced := describe_reduced_sizes(history.recipe):
@@ -144,7 +144,7 @@ def _draw_below(context: PageContext, job: JobView | None, problem: str, history
     with st.container(horizontal=True, key="train_of"):
         linked_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=CURVE_TITLES.get)
     advanced_controls(context)
-    trained_model_controls(context, job, history, until_step)
+    trained_model_controls(context, job, history, step)
 
 
 # ---------------------------------------------------------------- the snapshot
@@ -158,14 +158,14 @@ def _shown_step(history: RunHistory | None) -> int:
     return history.snapshot_steps[-1] if requested < 0 else history.nearest(requested).step
 
 
-def _step_scrubber(history: RunHistory | None, until_step: int) -> None:
+def _step_scrubber(history: RunHistory | None, step: int) -> None:
     """Draw the slider over the stored snapshots."""
     steps = (0,) if history is None else history.snapshot_steps or (0,)
-    label = _("After {at:,} steps", at=until_step)
+    label = _("After {at:,} steps", at=step)
     scrubber(
         label,
         "",
-        ScrubberState(steps.index(until_step) + 1 if until_step in steps else len(steps), len(steps)),
+        ScrubberState(steps.index(step) + 1 if step in steps else len(steps), len(steps)),
         key="train_scrubber",
         on_move=partial(_select_step, steps),
     )
@@ -179,40 +179,40 @@ def _select_step(steps: tuple[int, ...], place: int) -> None:
 # ---------------------------------------------------------------- the curves
 
 
-def _draw_curves(recipe: Expression[Recipe], history: Expression[RunHistory], until_step: int) -> None:
+def _draw_curves(recipe: Expression[Recipe], history: Expression[RunHistory], step: int) -> None:
     """Draw the loss or accuracy on training batches and held-out rows."""
     number = url_param("train_number")
     training, held_out = (
         Call(StepSeries, series.attribute("steps"), series.method("values", number)).named(series.name.removesuffix("_metrics"))
         for series in (history.attribute("training_metrics"), history.attribute("held_out_metrics"))
     )
-    args = training, held_out, recipe.attribute("steps"), until_step
+    args = training, held_out, recipe.attribute("steps"), step
     drawn = Call(accuracy_curves, *args)
     if number == "loss":
         drawn = Call(loss_curves, *args, recipe.attribute("chance_loss"), recipe.attribute("irreducible_loss"))
     curves(drawn, "train_curves", fill=True, subject=recipe.value().to_json())
 
 
-def _describe_held_out(history: RunHistory, until_step: int) -> str:
+def _describe_held_out(history: RunHistory, step: int) -> str:
     """Return the held-out numbers of the last measurement up to a step, as Markdown."""
     loss, accuracy = (
         StepSeries(history.held_out_metrics.steps, history.held_out_metrics.values(name)) for name in ("loss", "accuracy")
     )
     if not len(loss.steps):
         return _("No measurement on the held-out rows yet.")
-    measured_step, value = loss.latest(until_step)
+    measured_step, value = loss.latest(step)
     return _("**On held-out rows after {step:,} steps:** loss {loss} nats, {accuracy} of the answers are right.",
-             step=int(measured_step), loss=rounded(value), accuracy=percent(accuracy.latest(until_step)[1]))
+             step=int(measured_step), loss=rounded(value), accuracy=percent(accuracy.latest(step)[1]))
 
 
 # ---------------------------------------------------------------- the figure beside them
 
 
 def _run_on_user_words(
-    context: PageContext, recipe: Expression[Recipe], job: JobView | None, history: RunHistory | None, until_step: int
+    context: PageContext, recipe: Expression[Recipe], job: JobView | None, history: RunHistory | None, step: int
 ) -> Call[SentenceRun] | str:
     """Run the model of a snapshot, or the initial model, on the visitor's words; or return why the task cannot read them."""
-    snapshot = snapshot_call(recipe, job, history, until_step)
+    snapshot = snapshot_call(recipe, job, history, step)
     model = snapshot.method("build_model", recipe.attribute("config")).named("model")
     shown = Call(run_on_words, model, recipe, user_words(context)).named("sentence_run")
     try:
@@ -223,7 +223,7 @@ def _run_on_user_words(
 
 
 def _draw_picture(
-    recipe: Expression[Recipe], history: Expression[RunHistory], until_step: int, shown: Call[SentenceRun] | str
+    recipe: Expression[Recipe], history: Expression[RunHistory], step: int, shown: Call[SentenceRun] | str
 ) -> None:
     """Draw the chosen figure of a snapshot."""
     picture = url_param("train_look")
@@ -242,21 +242,21 @@ def _draw_picture(
             linked_heatmaps([Call(induction_panel, scores, _("your sentence"))], "train_induction", fill=True)
     elif picture == "answers":
         columns = map(shown.attribute("answers").attribute, ("input_tokens", "correct", "answer_words", "probabilities"))
-        linked_heatmaps([Call(answers_panel, *columns, until_step)], "train_answers", fill=True)
+        linked_heatmaps([Call(answers_panel, *columns, step)], "train_answers", fill=True)
     else:
         capture = shown.attribute("capture")
         recorded = [name for name in capture.value() if name.endswith("attn.weights")]
         stage = url_param("train_map") if url_param("train_map") in recorded else recorded[-1]
-        panels = Call(snapshot_attention_panels, capture, stage, until_step, shown.attribute("token_rows"))
+        panels = Call(snapshot_attention_panels, capture, stage, step, shown.attribute("token_rows"))
         linked_heatmaps(panels, "train_maps", fill=True)
 
 
-def describe_answers(answers: Answers, until_step: int, is_causal: bool) -> str:
-    """Return what the model answers after `until_step` steps, and how much of it is right if that is known, as Markdown.
+def describe_answers(answers: Answers, step: int, is_causal: bool) -> str:
+    """Return what the model answers after `step` steps, and how much of it is right if that is known, as Markdown.
 
     is_causal: whether each answer reads only earlier positions, which hold the right words instead of the model's own.
     """
-    text = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=until_step,
+    text = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=step,
              words=" ".join(code_span(display_token(word)) for word in answers.predicted))
     if is_causal:
         text += " " + _("Each answer is given after the right words; a text that the model writes itself continues from its "

@@ -86,10 +86,10 @@ def _losses_after_start(run: RunResult) -> list[tuple[int, float]]:
 
 def show_stored_evaluations(name: str, stored: Expression[Measurement], titles: Sequence[str]) -> None:
     """Show the stored evaluations of the first seed's trained models."""
-    setup, measurement = EXPERIMENTS[name], stored.value()
+    predefined, measurement = EXPERIMENTS[name], stored.value()
     if measurement.changed_metrics:
-        show_changed_settings(titles, stored.attribute("changed_metrics"), setup.eval_changes)
+        show_changed_settings(titles, stored.attribute("changed_metrics"), predefined.eval_changes)
     if measurement.length_grid is not None:
         show_length_accuracy(titles, stored.attribute("length_grid"))
     if measurement.induction_scores:
-        show_induction(titles, stored.attribute("induction_scores"), setup.blocks)
+        show_induction(titles, stored.attribute("induction_scores"), predefined.blocks)

@@ -11,7 +11,7 @@ from viz_core.ui.shell import PageContext
 def thumbnail(context: PageContext, capture: Capture) -> str:
     """Return a thumbnail of the cross-entropy of each label, at most 20 nats."""
     if (
-        "probs" not in capture or "ids.labels" not in capture or context.answers_in_place
+        "probs" not in capture or "ids.labels" not in capture or context.predicts_own_position
     ):  # a model that answers in place was trained with another loss
         return ""
     item = context.selected_item(capture)

@@ -26,19 +26,19 @@ from viz_core.ui.shell.setup import error_message
 from viz_core.weights.user_weights import shared_user_weights
 
 
-def trained_model_controls(context: PageContext, job: JobView | None, history: RunHistory | None, until_step: int) -> None:
+def trained_model_controls(context: PageContext, job: JobView | None, history: RunHistory | None, step: int) -> None:
     """Draw the buttons for the model of the snapshot that is shown, and the upload of a file."""
     trained = (
         None
         if job is None or history is None or not history.snapshot_steps
-        else trained_model_at(history, until_step, user_words(context))
+        else trained_model_at(history, step, user_words(context))
     )
     name = trained.name if trained else ""
     is_used = bool(trained) and context.setup.weights == name
     with st.container(horizontal=True, vertical_alignment="bottom", key="train_keep"):
         st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use_on_every_page,
                   args=(trained, user_text(context)), disabled=trained is None or is_used)
-        make = partial(weights_file_bytes, job.job_id if job else "", until_step, user_words(context))
+        make = partial(weights_file_bytes, job.job_id if job else "", step, user_words(context))
         export_button(_("Download them with their recipe"), "train_download", f"{name}.safetensors" if trained else "",
                       "application/octet-stream", make, icon=":material/download:", disabled=trained is None)
     if trained and is_used:
@@ -54,21 +54,21 @@ def trained_model_controls(context: PageContext, job: JobView | None, history: R
             _show_opened_file(file.getvalue())
 
 
-def weights_file_bytes(job_id: str, until_step: int, typed: Sequence[str], progress: Callable[[float], object]) -> bytes:
+def weights_file_bytes(job_id: str, step: int, typed: Sequence[str], progress: Callable[[float], object]) -> bytes:
     """Return `trained_model_at` of a training as a file. Raises ValueError if the training is gone."""
     history = None if job_engine().view(job_id) is None else job_engine().history(job_id)
     if history is None:
         raise gone_error()
-    return trained_model_at(history, until_step, typed).to_bytes()
+    return trained_model_at(history, step, typed).to_bytes()
 
 
-def trained_model_at(history: RunHistory, until_step: int, typed: Sequence[str]) -> TrainedWeights:
+def trained_model_at(history: RunHistory, step: int, typed: Sequence[str]) -> TrainedWeights:
     """Return the model of the snapshot at a step, with the last measurement up to that step.
 
     typed: the visitor's words, which become the names of the task's symbols.
     """
-    snapshot = history.nearest(until_step)
-    measurements = [i for i, measured_step in enumerate(history.held_out_metrics.steps) if measured_step <= until_step]
+    snapshot = history.nearest(step)
+    measurements = [i for i, measured_step in enumerate(history.held_out_metrics.steps) if measured_step <= step]
     loss, accuracy = (float(history.held_out_metrics.values(name)[measurements[-1]]) if measurements else None
                       for name in ("loss", "accuracy"))
     return TrainedWeights(history.recipe, snapshot.step, snapshot.weights, loss, accuracy, symbol_words(history.recipe, typed))

@@ -38,10 +38,10 @@ class JobCall(Call[T]):
         return found
 
     def _copy(self, copies: "dict[int, Expression[T]]") -> "JobCall[T]":
-        return read_by(self.read, super()._copy(copies))
+        return with_job_value(self.read, super()._copy(copies))
 
 
-def read_by(read: Callable[[], T | None], call: Call[T]) -> JobCall[T]:
+def with_job_value(read: Callable[[], T | None], call: Call[T]) -> JobCall[T]:
     """Return a call whose value in the app is that of `read()`, which gives None or a KeyError if the job is gone.
 
     The session keeps the call, so `read` must hold no weights.
@@ -88,7 +88,7 @@ def snapshot_call(recipe: Expression[Recipe], job: JobView | None, history: RunH
 
 def _trained(recipe: Expression[Recipe], job: JobView, history: RunHistory, steps: int | None) -> Call[RunHistory]:
     call = Call(train, recipe, **({} if steps is None else {"steps": steps}), **_device(job)).named("history")
-    return read_by(partial(_job_history, job.job_id), call).with_value(history)
+    return with_job_value(partial(_job_history, job.job_id), call).with_value(history)
 
 
 def _job_history(job_id: str) -> RunHistory | None:
@@ -119,25 +119,25 @@ def results_so_far_call(experiment: Expression[Experiment], job: JobView) -> Cal
     """Return the call that makes the held-out results of every run that has started, including unfinished runs."""
     results = _results_so_far(job.job_id) or []
     ended = {(run.condition, run.seed) for run in job.runs if run.stopped is not None}
-    taken = [(r.condition, r.seed, None if (r.condition, r.seed) in ended else r.steps[-1]) for r in results]
-    return read_by(partial(_results_so_far, job.job_id), _results_call(experiment, job, taken)).with_value(results)
+    runs = [(r.condition, r.seed, None if (r.condition, r.seed) in ended else r.steps[-1]) for r in results]
+    return with_job_value(partial(_results_so_far, job.job_id), _results_call(experiment, job, runs)).with_value(results)
 
 
 def final_results_call(experiment: Expression[Experiment], job: JobView) -> Call[list[RunResult]]:
     """Return the call that makes the results of the runs that have stopped by themselves."""
     results = _final_results(job.job_id)
     call = _results_call(experiment, job, [(r.condition, r.seed, None) for r in results])
-    return read_by(partial(_final_results, job.job_id), call).with_value(results)
+    return with_job_value(partial(_final_results, job.job_id), call).with_value(results)
 
 
 def _results_call(
-    experiment: Expression[Experiment], job: JobView, taken: Sequence[tuple[int, int, int | None]]
+    experiment: Expression[Experiment], job: JobView, runs: Sequence[tuple[int, int, int | None]]
 ) -> Call[list[RunResult]]:
-    """Return the call that trains runs. taken: condition, seed and steps of each; None: until it stops by itself."""
+    """Return the call that trains runs. runs: condition, seed and steps of each; None: until it stops by itself."""
     whole = experiment.value()
     all_runs = [(condition, seed, None) for seed in whole.seeds for condition in range(len(whole.conditions))]
-    runs = {} if taken == all_runs else {"runs": taken}
-    return Call(train_experiment, experiment, **runs, **_device(job)).named("results")
+    only = {} if runs == all_runs else {"runs": runs}
+    return Call(train_experiment, experiment, **only, **_device(job)).named("results")
 
 
 def _results_so_far(job_id: str) -> list[RunResult] | None:
@@ -158,7 +158,7 @@ def _final_results(job_id: str) -> list[RunResult]:
 def models_call(experiment: Expression[Experiment], job: JobView) -> Call[list[tuple[Transformer, Recipe]]]:
     """Return the call that makes the trained models of the first seed, each with its recipe."""
     call = Call(train_models, experiment, **_device(job)).named("models")
-    return read_by(partial(_trained_models, job.job_id, experiment.value().seeds[0]), call)
+    return with_job_value(partial(_trained_models, job.job_id, experiment.value().seeds[0]), call)
 
 
 def _trained_models(job_id: str, seed: int) -> list[tuple[Transformer, Recipe]] | None:

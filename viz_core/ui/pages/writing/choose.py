@@ -30,7 +30,7 @@ from viz_core.ui.shell.export.run_inputs import RunInputs
 
 RAIL_WIDTH = 240  # pixels
 STRATEGY_TITLES = {"greedy": lazy("Greedy"), "sampling": lazy("Sampling"), "beam": lazy("Beam")}
-TAKEAWAYS = {
+HINTS = {
     "greedy": lazy("**The largest logit wins, at every step.** Click a token to see what else the model could have written there."),
     "sampling": lazy("**Follow a row from left to right:** its logit becomes a share of the line, and the drawn number u falls on "
                      "one word's share."),
@@ -41,7 +41,7 @@ TAKEAWAYS = {
 
 def next_token_section(context: PageContext, prompt: Prompt) -> None:
     """Draw the text as a row of tokens, the candidates of the current step, and what the new token attends to."""
-    show_hint(str(TAKEAWAYS[url_param("write_strategy")]))
+    show_hint(str(HINTS[url_param("write_strategy")]))
     main, rail = figure_and_rail(RAIL_WIDTH)
     with rail:
         strategy = strategy_controls(context)

@@ -79,7 +79,7 @@ def _measured_cache(context: PageContext, prompt: Prompt, text: Expression[list[
     run, ids = RunInputs(context), tuple(text.value())
     call = Call(trace_cache, run.model, text, prompt.calls(run)[1]).named("cache_trace")
     key, seconds = (context.model_key(), prompt.source, ids), 2 * SECONDS_PER_TOKEN * len(ids)
-    cache_trace = cached(call, "growth", key, seconds, 2 * kv_cache_bytes(context.config, 1, 0, len(ids)))
+    cache_trace = cached(call, "cache trace", key, seconds, 2 * kv_cache_bytes(context.config, 1, 0, len(ids)))
     try:
         cache_trace.value()
     except ValueError as error:

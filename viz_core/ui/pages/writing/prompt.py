@@ -71,8 +71,8 @@ def prompt_of(context: PageContext) -> Prompt | None:
         return None
     capture, item = context.capture, context.selected_item(context.capture)
     rows = {side: _ids(capture, side, item) for side in ("source", "target", "labels") if f"ids.{side}" in capture}
-    opened = 0 if context.tokenizers["target"].bos_id == NO_TOKEN else 1
-    return Prompt(item, rows.get("source"), rows["target"], rows["labels"], opened)
+    n_bos = 0 if context.tokenizers["target"].bos_id == NO_TOKEN else 1
+    return Prompt(item, rows.get("source"), rows["target"], rows["labels"], n_bos)
 
 
 def _ids(capture: Capture, side: str, item: int) -> tuple[int, ...]:
@@ -121,19 +121,19 @@ def max_new_tokens() -> int:
 
 
 def generation_trace(
-    context: PageContext, prompt: Prompt, strategy: Strategy, given: tuple[int, ...] = ()
+    context: PageContext, prompt: Prompt, strategy: Strategy, forced_ids: tuple[int, ...] = ()
 ) -> CachedCall[GenerationTrace] | None:
-    """Return the trace of the generated text, cached for all visitors. given: ids that the text starts with.
+    """Return the trace of the generated text, cached for all visitors. forced_ids: ids that the text starts with.
 
     Returns None, after a warning on the page, if the text cannot be generated.
     """
-    most, run = max_new_tokens(), RunInputs(context)
-    options: dict[str, Any] = {"eos_id": context.tokenizers["target"].eos_id, "max_new_tokens": most}
-    options |= ({} if strategy == Greedy() else {"strategy": strategy}) | ({"forced_ids": given} if given else {})
-    key = context.model_key(), prompt.start_ids(), prompt.source, most, strategy, given
-    nbytes = 4 * most * context.config.output_vocab_size
+    n_tokens, run = max_new_tokens(), RunInputs(context)
+    options: dict[str, Any] = {"eos_id": context.tokenizers["target"].eos_id, "max_new_tokens": n_tokens}
+    options |= ({} if strategy == Greedy() else {"strategy": strategy}) | ({"forced_ids": forced_ids} if forced_ids else {})
+    key = context.model_key(), prompt.start_ids(), prompt.source, n_tokens, strategy, forced_ids
+    nbytes = 4 * n_tokens * context.config.output_vocab_size
     call = Call(trace_generation, run.model, *prompt.calls(run), **options).named("generated")
-    generated = cached(call, "trail", key, SECONDS_PER_TOKEN * most, nbytes)
+    generated = cached(call, "generation trace", key, SECONDS_PER_TOKEN * n_tokens, nbytes)
     try:
         generated.value()
     except ValueError as error:

@@ -24,8 +24,8 @@ LONG_SECONDS = 0.3  # seconds from which a computation is long: long ones leave 
 TRACKED_BYTES = 10**6  # bytes from which an evicted item counts towards the limit for as long as it is in use
 MEMORY_WAIT_SECONDS = 2.0  # seconds that a computation waits until evicted items are out of use
 TRIM_BYTES = 48 * 10**6  # freed bytes from which memory is returned to the operating system
-GC_DELAY = 0.05  # seconds that the interpreter gets to free unused items before their memory is returned
-POLL = 0.1  # seconds between two checks that the waiting visitor is still connected
+GC_DELAY_SECONDS = 0.05  # seconds that the interpreter gets to free unused items before their memory is returned
+POLL_SECONDS = 0.1  # seconds between two checks that the waiting visitor is still connected
 NOT_STORED = object()
 
 
@@ -66,7 +66,7 @@ class ByteLimitedCache:
         self, max_bytes: int, max_computations: int = MAX_COMPUTATIONS, *, check_visitor: Callable[[], object] = lambda: None,
         clock: Callable[[], float] = time.monotonic, sizes_of: SizesOf | None = None,
     ) -> None:
-        self._limit, self._jobs, self._check_visitor, self._clock, self._sizes_of = (
+        self._max_bytes, self._max_computations, self._check_visitor, self._clock, self._sizes_of = (
             max_bytes,
             max_computations,
             check_visitor,
@@ -76,7 +76,7 @@ class ByteLimitedCache:
         self._entries: OrderedDict[Hashable, tuple[Any, Mapping[int, int]]] = OrderedDict()
         self._reference_counts: dict[int, int] = {}  # address → number of stored items that share these bytes
         self._stored_bytes = self._freed_bytes = 0
-        self._dropped_in_use: dict[int, tuple[weakref.ref[Any], int]] = {}  # evicted items that are still in use, and their bytes
+        self._evicted_in_use: dict[int, tuple[weakref.ref[Any], int]] = {}  # evicted items that are still in use, and their bytes
         self.freed_sizes: SimpleQueue[int] = SimpleQueue()  # bytes of each evicted item that went out of use
         self._condition = threading.Condition()
         self._waiting: list[Computation] = []
@@ -86,57 +86,57 @@ class ByteLimitedCache:
 
     def get(self, key: Hashable, make: Callable[[], T], seconds: float = 0.0, nbytes: int = 0) -> T:
         """Return the stored item, or compute it. seconds, nbytes: its approximate cost. An item above the limit is not stored."""
-        outer: Computation | None = getattr(self._thread_local, "job", None)
-        job = Computation(key, self._clock(), seconds, nbytes)
-        held = self._wait_for_turn(job) if outer is None else self._start_nested(job, outer)
-        if held is not NOT_STORED:
-            return held
+        outer: Computation | None = getattr(self._thread_local, "computation", None)
+        computation = Computation(key, self._clock(), seconds, nbytes)
+        stored = self._wait_for_turn(computation) if outer is None else self._start_nested(computation, outer)
+        if stored is not NOT_STORED:
+            return stored
         try:
-            self._thread_local.job = job
+            self._thread_local.computation = computation
             self._trim_if_needed()
             torch.set_num_threads(1)  # for this thread: there are as many computations at once as cores
             item = make()
-            self._insert(job, item)
+            self._insert(computation, item)
             return item
         finally:
-            self._thread_local.job = outer
-            self._finish(job)
+            self._thread_local.computation = outer
+            self._finish(computation)
 
-    def _wait_for_turn(self, job: Computation) -> Any:
+    def _wait_for_turn(self, computation: Computation) -> Any:
         """Return the stored item, or `NOT_STORED` once it is this thread's turn to compute it."""
         with self._condition:
-            if (held := self._find(job.key)) is not NOT_STORED:
-                return held
-            self._waiting.append(job)
+            if (stored := self._find(computation.key)) is not NOT_STORED:
+                return stored
+            self._waiting.append(computation)
         try:
             while True:
                 with self._condition:
-                    if (held := self._find(job.key)) is not NOT_STORED:
-                        return held
-                    if self._next_job() is job:
-                        self._running.append(job)
-                        self._start(job)
+                    if (stored := self._find(computation.key)) is not NOT_STORED:
+                        return stored
+                    if self._next_computation() is computation:
+                        self._running.append(computation)
+                        self._start(computation)
                         return NOT_STORED
-                    self._condition.wait(POLL)
+                    self._condition.wait(POLL_SECONDS)
                 self._check_visitor()
         finally:
             with self._condition:
-                self._waiting.remove(job)
+                self._waiting.remove(computation)
                 self._condition.notify_all()
 
-    def _start_nested(self, job: Computation, outer: Computation) -> Any:
+    def _start_nested(self, computation: Computation, outer: Computation) -> Any:
         """Do the same as `_wait_for_turn` for an item that a running computation requests: in its slot and within its bytes.
 
         It does not call `check_visitor`, since others may wait for the outer item. Bytes beyond the outer estimate are reserved
         without waiting, since the outer computation could not finish otherwise.
         """
-        job.nbytes = max(0, job.nbytes - outer.nbytes)
+        computation.nbytes = max(0, computation.nbytes - outer.nbytes)
         with self._condition:
-            while (held := self._find(job.key)) is NOT_STORED and job.key in self._computing:
+            while (stored := self._find(computation.key)) is NOT_STORED and computation.key in self._computing:
                 self._condition.wait()
-            if held is NOT_STORED:
-                self._start(job)
-            return held
+            if stored is NOT_STORED:
+                self._start(computation)
+            return stored
 
     def _find(self, key: Hashable) -> Any:
         if key not in self._entries:
@@ -144,37 +144,37 @@ class ByteLimitedCache:
         self._entries.move_to_end(key)
         return self._entries[key][0]
 
-    def _next_job(self) -> Computation | None:
+    def _next_computation(self) -> Computation | None:
         """Return the computation that may start: the first by priority for which there is a slot. If it lacks memory, all wait.
 
         If nothing runs and evicted items in use take the memory, the smallest computation starts instead, because its visitor then
         releases such items. After `MEMORY_WAIT_SECONDS` the first one starts in any case.
         """
-        if len(self._running) >= self._jobs:
+        if len(self._running) >= self._max_computations:
             return None
-        all_but_one_long = sum(job.is_long for job in self._running) >= self._jobs - 1
-        eligible = [job for job in self._waiting if job.key not in self._computing and not (job.is_long and all_but_one_long)]
+        all_but_one_long = sum(c.is_long for c in self._running) >= self._max_computations - 1
+        eligible = [c for c in self._waiting if c.key not in self._computing and not (c.is_long and all_but_one_long)]
         if not eligible:
             return None
-        first = min(eligible, key=lambda job: job.priority)
-        if self._unevictable_bytes() + first.nbytes <= self._limit:
+        first = min(eligible, key=lambda c: c.priority)
+        if self._unevictable_bytes() + first.nbytes <= self._max_bytes:
             return first
         if self._running:
             return None
-        if not self._dropped_in_use or self._clock() - first.requested_at > MEMORY_WAIT_SECONDS:
+        if not self._evicted_in_use or self._clock() - first.requested_at > MEMORY_WAIT_SECONDS:
             return first
-        smallest = min(eligible, key=lambda job: job.nbytes)
+        smallest = min(eligible, key=lambda c: c.nbytes)
         return None if smallest is first else smallest
 
-    def _start(self, job: Computation) -> None:
-        self._computing[job.key] = job
+    def _start(self, computation: Computation) -> None:
+        self._computing[computation.key] = computation
         self._evict()
 
-    def _finish(self, job: Computation) -> None:
+    def _finish(self, computation: Computation) -> None:
         with self._condition:
-            del self._computing[job.key]
-            if job in self._running:
-                self._running.remove(job)
+            del self._computing[computation.key]
+            if computation in self._running:
+                self._running.remove(computation)
             self._condition.notify_all()
         self._trim_if_needed()
 
@@ -183,22 +183,23 @@ class ByteLimitedCache:
             is_enough = self._freed_bytes > TRIM_BYTES
             self._freed_bytes *= not is_enough
             # Visitors hold these evicted items, or only reference cycles do, which a collection frees.
-            in_use = sum(size for _, size in list(self._dropped_in_use.values())) > TRIM_BYTES
+            in_use = sum(size for _, size in list(self._evicted_in_use.values())) > TRIM_BYTES
         if is_enough:
             trim_heap(collect_cycles=in_use)
 
     def _unevictable_bytes(self) -> int:
         """Return the bytes that eviction cannot free: those of running computations, and of evicted items that are in use."""
-        return sum(job.nbytes for job in self._computing.values()) + sum(size for _, size in list(self._dropped_in_use.values()))
+        return sum(c.nbytes for c in self._computing.values()) + sum(size for _, size in list(self._evicted_in_use.values()))
 
-    def _insert(self, job: Computation, thing: object) -> None:
-        parts = dict(self._sizes_of(thing))
+    def _insert(self, computation: Computation, item: object) -> None:
+        parts = dict(self._sizes_of(item))
         with self._condition:
-            job.nbytes, self._freed_bytes = 0, self._freed_bytes + job.nbytes  # about this much was in use during the computation
-            if sum(parts.values()) > self._limit:
+            self._freed_bytes += computation.nbytes  # about this much was in use during the computation
+            computation.nbytes = 0
+            if sum(parts.values()) > self._max_bytes:
                 self._freed_bytes += sum(parts.values())
                 return
-            self._entries[job.key] = (thing, parts)
+            self._entries[computation.key] = (item, parts)
             for address, size in parts.items():
                 self._stored_bytes += size * (address not in self._reference_counts)
                 self._reference_counts[address] = self._reference_counts.get(address, 0) + 1
@@ -206,8 +207,8 @@ class ByteLimitedCache:
 
     def _evict(self) -> None:
         """Evict the least recently used items until stored items, evicted items in use and running computations fit the limit."""
-        while self._entries and self._stored_bytes + self._unevictable_bytes() > self._limit:
-            _, (thing, parts) = self._entries.popitem(last=False)
+        while self._entries and self._stored_bytes + self._unevictable_bytes() > self._max_bytes:
+            _, (item, parts) = self._entries.popitem(last=False)
             freed = 0
             for address, size in parts.items():
                 self._reference_counts[address] -= 1
@@ -216,18 +217,18 @@ class ByteLimitedCache:
                     freed += size
             self._stored_bytes -= freed
             self._freed_bytes += freed
-            self._track_dropped(thing, freed)
-            del thing
+            self._track_evicted(item, freed)
+            del item
 
-    def _track_dropped(self, thing: Any, size: int) -> None:
+    def _track_evicted(self, item: Any, size: int) -> None:
         """Count an evicted item for as long as it is in use. Small items and types without weak references are skipped."""
         if size >= TRACKED_BYTES:
             with suppress(TypeError):
-                reference = weakref.ref(thing, self._on_collected)
-                self._dropped_in_use[id(reference)] = reference, size
+                reference = weakref.ref(item, self._on_collected)
+                self._evicted_in_use[id(reference)] = reference, size
 
-    def _on_collected(self, thing: "weakref.ref[Any]") -> None:
-        _, size = self._dropped_in_use.pop(id(thing))  # called in any thread at any time, so it must not block
+    def _on_collected(self, reference: "weakref.ref[Any]") -> None:
+        _, size = self._evicted_in_use.pop(id(reference))  # called in any thread at any time, so it must not block
         self.freed_sizes.put(size)
 
     @property
@@ -245,24 +246,24 @@ class ByteLimitedCache:
         return len(self._entries)
 
 
-def trim_dropped(sizes: "SimpleQueue[int]") -> NoReturn:
+def trim_evicted(sizes: "SimpleQueue[int]") -> NoReturn:
     """Return the memory of evicted items to the operating system. It runs in its own thread, without a reference to a cache."""
     freed = 0
     while True:
         freed += sizes.get()
         if freed > TRIM_BYTES:
-            time.sleep(GC_DELAY)
+            time.sleep(GC_DELAY_SECONDS)
             trim_heap(collect_cycles=False)
             freed = 0
 
 
-def object_sizes(thing: object) -> Iterator[tuple[int, int]]:
+def object_sizes(item: object) -> Iterator[tuple[int, int]]:
     """Yield (address, bytes) of everything that an item holds: arrays, tensors, strings and containers; each address once.
 
     A view counts as the whole array that it keeps alive. Classes, modules and functions are shared and do not count.
     """
     seen: set[int] = set()
-    stack = [thing]
+    stack = [item]
     while stack:
         x = stack.pop()
         while isinstance(x, np.ndarray) and x.base is not None:

@@ -14,7 +14,7 @@ from viz_core.config.limits import MAX_NEW_TOKENS, cache_bytes
 from viz_core.generate import Generation, write_batch
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, build, pick_device, trace, with_config
-from viz_core.ui.shell.caching.byte_limited_cache import ByteLimitedCache, trim_dropped
+from viz_core.ui.shell.caching.byte_limited_cache import ByteLimitedCache, trim_evicted
 from viz_core.ui.streamlit_internals import is_served
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
@@ -29,7 +29,7 @@ SECONDS_PER_WORD = 0.002  # seconds that a small model takes to generate one wor
 def server_cache() -> ByteLimitedCache:
     """Return the cache of this server process."""
     cache = ByteLimitedCache(cache_bytes(), check_visitor=_check_visitor)
-    threading.Thread(target=trim_dropped, args=(cache.freed_sizes,), daemon=True).start()
+    threading.Thread(target=trim_evicted, args=(cache.freed_sizes,), daemon=True).start()
     return cache
 
 

@@ -49,5 +49,5 @@ def below_fold(*names: str, height: int = 420) -> Callable[[Callable[[PageContex
 
 def _is_linked(names: tuple[str, ...]) -> bool:
     """Return whether the link has one of these parameters, a cell of one of these heatmaps, or one of these expanders open."""
-    said = {*(name for name, __ in current_setup().url_params), *url_param("open"), *(canvas for canvas, *__ in url_param("cells"))}
-    return not said.isdisjoint(names)
+    params, heatmaps = (name for name, __ in current_setup().url_params), (heatmap for heatmap, *__ in url_param("cells"))
+    return not {*params, *heatmaps, *url_param("open")}.isdisjoint(names)

@@ -64,7 +64,7 @@ class PageContext:
         return _tokenizers(self.setup)
 
     @property
-    def answers_in_place(self) -> bool:
+    def predicts_own_position(self) -> bool:
         """Whether the model was trained to predict a word for each position itself, instead of the next word."""
         return self.setup.card is not None and self.setup.card.predicts_own_position
 

@@ -18,7 +18,7 @@ from viz_core.ui.shell.session.linked_widgets import linked_widget
 from viz_core.ui.shell.session.state import current_setup, set_url_params, update_setup, url_param
 from viz_core.ui.shell.setup import Setup, error_message, from_query, to_query, with_url_params
 
-CLEAR_KEY, BACK_KEY = "lab_drop", "lab_back"  # keys of the buttons that drop A and B
+CLEAR_KEY, BACK_KEY = "lab_clear_a", "lab_back_to_a"  # keys of the buttons that clear A and return to it
 PATCH_PART_NAMES = {"self_attn": lazy("the output of self-attention"), "cross_attn": lazy("the output of cross-attention"),
                     "ffn": lazy("the output of the feed-forward network")}
 ATTENTION_NAMES = {"self_attn": lazy("self-attention"), "cross_attn": lazy("cross-attention")}
@@ -51,7 +51,7 @@ def keep_run() -> None:
     set_url_params(kept=to_query(replace(current_setup(), url_params=())))
 
 
-def forget_kept_run() -> None:
+def clear_kept_run() -> None:
     """Drop A and the patch of B. For callbacks."""
     set_url_params(kept="", patch=())
 
@@ -88,7 +88,7 @@ def two_runs(context: PageContext, options: Sequence[RunView] = ("a", "b", "diff
                       kwargs={"patch": ()})
         st.button(_("Back to A"), icon=":material/undo:", type="tertiary", key=BACK_KEY, on_click=restore_kept_run,
                   help=_("Makes A the present run again, with its text and settings, and discards B."))
-        st.button(_("Clear A"), icon=":material/close:", type="tertiary", key=CLEAR_KEY, on_click=forget_kept_run)
+        st.button(_("Clear A"), icon=":material/close:", type="tertiary", key=CLEAR_KEY, on_click=clear_kept_run)
     return found
 
 

@@ -47,19 +47,19 @@ def widget(
 ) -> None:
     """Draw a widget that shows `value`; a choice calls `on_change(name)`, which reads it with `widget_value`.
 
-    format_func: may return a lazy text. named: the labels that it gives to the options, if they can change while options and
+    format_func: may return a lazy text. option_names: the labels that it gives to the options, if they can change while options and
     language stay the same. A browser keeps the label of the selected option for as long as the widget keeps its key.
     """
     state, shown = st.session_state, _widget_state(name)
-    options, named = kwargs.get("options"), (language(), *kwargs.pop("named", ()))
+    options, names = kwargs.get("options"), (language(), *kwargs.pop("option_names", ()))
     if "format_func" in kwargs:
         kwargs["format_func"] = partial(_option_text, kwargs["format_func"])
     options = None if options is None else tuple(options)
     overruled = _key(name, shown) in state and state[_key(name, shown)] != value
-    if overruled or (shown.values and (options, named) != (shown.options, shown.option_names)):
+    if overruled or (shown.values and (options, names) != (shown.options, shown.option_names)):
         shown.renew()
     key, is_new = _key(name, shown), shown.generation not in (shown.values or {})
-    shown.options, shown.option_names, shown.values = options, named, (shown.values or {}) | {shown.generation: value}
+    shown.options, shown.option_names, shown.values = options, names, (shown.values or {}) | {shown.generation: value}
     # The first value is an argument, not set in the session state: if a response is dropped for a newer one, values that were set
     # are lost with it, and a browser that never received them would show the lowest value.
     kwargs |= _initial_value(st_widget, value, options)

@@ -116,7 +116,7 @@ def from_size_query(text: str) -> tuple[TransformerConfig, int, int, int]:
     """
     lengths, __, rest = text.partition("&")
     numbers = [int(n) for n in lengths.split(".") if n.isascii() and n.isdigit() and len(n) < 10]
-    setup, faults = from_query(rest)
+    setup, errors = from_query(rest)
     sides = (setup.config.has_encoder, setup.config.has_decoder)
     if len(numbers) != 3 or lengths.count(".") != 2 or not 1 <= numbers[0] <= MAX_SENTENCES:
         raise ValueError(_("does not begin with 1 to {max_sentences} sentences, source tokens and target tokens, such as 1.6.5",
@@ -124,7 +124,7 @@ def from_size_query(text: str) -> tuple[TransformerConfig, int, int, int]:
     if any(not (1 <= n <= MAX_TOKENS if there else n == 0) for n, there in zip(numbers[1:], sides, strict=True)):
         raise ValueError(_("needs 1 to {max_tokens} tokens on each side that its model has, and 0 on one that it lacks",
                            max_tokens=MAX_TOKENS))
-    if faults:
+    if errors:
         raise ValueError(_("describes a model that is not available here"))
     return setup.config, numbers[0], numbers[1], numbers[2]
 
@@ -161,28 +161,28 @@ def _parameters(setup: Setup) -> dict[str, str]:
 
 def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     """Return the setup of a link and its errors: (parameter as written, the rest of the sentence about it)."""
-    left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
-    left.pop(OVERFLOW_PARAM, None)  # the text is only in the browser tab that wrote the link
-    left = {OLD_PARAM_NAMES.get(name, name): text for name, text in left.items()}
-    setup, faults = _base_setup(left)
+    remaining = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
+    remaining.pop(OVERFLOW_PARAM, None)  # the text is only in the browser tab that wrote the link
+    remaining = {OLD_PARAM_NAMES.get(name, name): text for name, text in remaining.items()}
+    setup, errors = _base_setup(remaining)
 
     fields: dict[str, Any] = {}
     for control in CONTROLS:
-        if control.field in left:
-            text = left.pop(control.field)
-            value, problem = _parse_value(control, text, setup.config)
-            lacking = control.field == "architecture" and not problem and value not in allowed_values(setup, control)
+        if control.field in remaining:
+            text = remaining.pop(control.field)
+            value, why = _parse_value(control, text, setup.config)
+            lacking = control.field == "architecture" and not why and value not in allowed_values(setup, control)
             if lacking or not is_editable(setup, control.field):
-                problem = _("would need another vocabulary than that of {weights}; choose weights=untrained to change it",
+                why = _("would need another vocabulary than that of {weights}; choose weights=untrained to change it",
                             weights=setup.checkpoint)
-            if problem:
-                faults.append((f"{control.field}={text}", problem))
+            if why:
+                errors.append((f"{control.field}={text}", why))
             else:
                 fields[control.field] = value
-    config, misfits = _compatible_config(setup.config, fields)
-    faults += misfits
-    writer, contradictions = _writer(left)
-    faults += contradictions
+    config, incompatible = _compatible_config(setup.config, fields)
+    errors += incompatible
+    writer, writer_errors = _writer(remaining)
+    errors += writer_errors
     setup = replace(setup, config=config, writer=writer if setup.translates and writer != "taken" else "typed")
 
     readers: dict[str, Callable[[str], Any]] = {
@@ -192,21 +192,21 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
         **{v.name: v.from_text for v in URL_PARAMS},
     }
     for name, read in readers.items():
-        if name in left:
-            text = left.pop(name)
+        if name in remaining:
+            text = remaining.pop(name)
             try:
                 value = read(text)
                 setup = with_url_params(setup, **{name: value}) if name in URL_PARAM_BY_NAME else replace(setup, **{name: value})
             except ValueError as error:
-                faults.append((f"{name}={text}", _("{error}; the default is used", error=error)))
+                errors.append((f"{name}={text}", _("{error}; the default is used", error=error)))
     if writer == "taken" and not setup.translates:
         setup = replace(setup, writer=writer)
-    faults += [(f"{name}={text}", _("is not a setting of this app and is left out")) for name, text in left.items()]
+    errors += [(f"{name}={text}", _("is not a setting of this app and is left out")) for name, text in remaining.items()]
     if params.get("writer") == "model" != setup.writer:
-        faults.append(("writer=model", _("is not possible with this model and tokenizer; the target is read as typed")))
+        errors.append(("writer=model", _("is not possible with this model and tokenizer; the target is read as typed")))
     if "target" in params and setup.writer == "model":
-        faults.append((f"target={params['target']}", _("is left out, since with writer=model the model writes the target")))
-    return setup, faults
+        errors.append((f"target={params['target']}", _("is left out, since with writer=model the model writes the target")))
+    return setup, errors
 
 
 def _writer(remaining: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
@@ -229,7 +229,7 @@ def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]
     A link without weights that has a preset, a seed, a tokenizer or a field that affects parameters means a preset's model; with
     weights, such a field makes the model untrained.
     """
-    faults: list[tuple[str, str]] = []
+    errors: list[tuple[str, str]] = []
     start = Setup() if remaining.keys() & UNTRAINED_PARAMS else default_setup()
     setup = start
     recipe = remaining.pop("recipe", "")
@@ -239,17 +239,17 @@ def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]
         setup = with_weights(Setup(), weights)
     elif weights.startswith(USER_WEIGHTS_PREFIX):
         setup, sentence = without_weights(setup, recipe)
-        faults.append((f"weights={weights}", sentence))
+        errors.append((f"weights={weights}", sentence))
     elif why := load_error(weights):
-        faults.append((f"weights={weights}", _("cannot be opened: {why}. Instead, {weights} is used", why=escaped(why),
+        errors.append((f"weights={weights}", _("cannot be opened: {why}. Instead, {weights} is used", why=escaped(why),
                                                weights=start.checkpoint)))
     else:
-        faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
+        errors.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
     if (preset := remaining.pop("preset", DEFAULT_PRESET)) not in PRESETS:
-        faults.append((f"preset={preset}", _("is not a preset; {default_preset} is used", default_preset=DEFAULT_PRESET)))
+        errors.append((f"preset={preset}", _("is not a preset; {default_preset} is used", default_preset=DEFAULT_PRESET)))
     elif setup.checkpoint_card is None:
         setup = with_preset(setup, preset)
-    return setup, faults
+    return setup, errors
 
 
 def without_weights(setup: Setup, recipe: str) -> tuple[Setup, str]:
@@ -299,16 +299,16 @@ def _parse_value(control: Setting, text: str, config: TransformerConfig) -> tupl
 def _compatible_config(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[tuple[str, str]]]:
     """Return the base config with as many of the fields as are compatible, and an error for each of the others."""
     fields = dict(fields)
-    faults: list[tuple[str, str]] = []
+    errors: list[tuple[str, str]] = []
     while True:
         try:
-            return replace(base, **fields), faults
+            return replace(base, **fields), errors
         except SettingError as error:
             invalid = error.field
             if invalid not in fields:  # the error names a field of the preset: find one of the link to leave out
                 removable = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
                 invalid = next(removable, next((f for f in error.others if f in fields), next(iter(fields))))
-            faults.append(
+            errors.append(
                 (f"{invalid}={_value_text(fields.pop(invalid))}", _("does not fit ({problem_words}); the model's own is used",
                                                                problem_words=error_message(error)[:-1]))
             )

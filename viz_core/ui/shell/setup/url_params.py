@@ -30,19 +30,19 @@ class CellsParam(UrlParam):
     def from_text(self, text: str) -> Any:
         found = {}
         for part in filter(None, text.split(",")):
-            canvas, *place = self._present_place(*part.split("."))
+            heatmap, *place = self._present_place(*part.split("."))
             number = all(n.isascii() and n.isdigit() and len(n) <= MAX_CELL_DIGITS for n in place)
-            if canvas not in (self.options or ()) or len(place) not in (0, 3) or not number:
+            if heatmap not in (self.options or ()) or len(place) not in (0, 3) or not number:
                 raise ValueError(_("does not name a matrix of this app, then one of its panels, a row and a column by their "
                                    "numbers"))
-            found[canvas] = (canvas, *map(int, place))
+            found[heatmap] = (heatmap, *map(int, place))
         return tuple(found.values())
 
-    def _present_place(self, canvas: str, *place: str) -> tuple[str, ...]:
+    def _present_place(self, heatmap: str, *place: str) -> tuple[str, ...]:
         """Return the heatmap and the place in it that have this cell now."""
-        panels = dict(zip(("0", "1"), self.old_heatmaps.get(canvas, ()), strict=False))
+        panels = dict(zip(("0", "1"), self.old_heatmaps.get(heatmap, ()), strict=False))
         if not place or place[0] not in panels:
-            return canvas, *place
+            return heatmap, *place
         now, panel = panels[place[0]]
         return now, str(panel), *place[1:]
 
