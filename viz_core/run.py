@@ -189,15 +189,15 @@ def _shift_right(
     that does not end in <eos> has no label.
     """
     begin = () if tok.bos_id == NO_TOKEN else (tok.bos_id,)
-    reads, answers, names = list[list[int]](), list[list[int]](), list[list[str]]()
+    inputs, labels, names = list[list[int]](), list[list[int]](), list[list[str]]()
     for sentence, row, words in zip(given, rows, batch.tokens["labels"], strict=True):
-        before, closed = tok.prefix_suffix_ids if isinstance(sentence, str) else (begin, begin)
-        text = [*before, *row]
-        reads.append(text[:-1] if closed else text)
-        answers.append(text[1:])
-        names.append([*map(tok.decode, before), *words[: len(row)]])
-    width = max(map(len, reads))
-    for side, part, first in (("target", reads, 0), ("labels", answers, 1)):
+        prefix, suffix = tok.prefix_suffix_ids if isinstance(sentence, str) else (begin, begin)
+        text = [*prefix, *row]
+        inputs.append(text[:-1] if suffix else text)
+        labels.append(text[1:])
+        names.append([*map(tok.decode, prefix), *words[: len(row)]])
+    width = max(map(len, inputs))
+    for side, part, first in (("target", inputs, 0), ("labels", labels, 1)):
         batch.ids[side] = pad([[*ids, *[tok.pad_id] * (width - len(ids))] for ids in part], tok.pad_id)
         batch.tokens[side] = [_padded(words[first : first + len(ids)], width) for words, ids in zip(names, part, strict=True)]
         _set_token_mask(config, batch, side, given, part)

@@ -38,7 +38,7 @@ def missing_in_norm(name: str, norm: Norm) -> Iterator[str]:
     if not own:
         yield f"viz_core/stages/specs.py has no stages of {name!r}: add them to NORM_STAGES"
         return
-    for stage in ["mean"] * norm.subtracts_mean + [norm.power_stage, "normalized", "out"]:
+    for stage in ["mean"] * norm.subtracts_mean + [norm.mean_square_stage, "normalized", "out"]:
         if stage not in own:
             yield f"viz_core/stages/specs.py has no stage {stage!r} of {name!r} in NORM_STAGES"
     for stage in own:
@@ -93,7 +93,7 @@ def test_the_table_names_every_norm() -> None:
     ({"torch_function": "layernorm"}, "torch.nn.functional has no 'layernorm'"),
     ({"parameters": {"weight": "γ"}}, "its parameters are ['weight'], and those of LayerNorm are ['weight', 'bias']"),
     ({"subtracts_mean": False}, "LayerNorm does not compute the formula of its facts"),
-    ({"power_stage": "mean_square"}, "specs.py has no stage 'mean_square' of 'layer'"),
+    ({"mean_square_stage": "mean_square"}, "specs.py has no stage 'mean_square' of 'layer'"),
 ], ids=str)
 def test_what_an_entry_lacks_is_told(change: dict[str, Any], told: str) -> None:
     gaps = list(missing_in_norm("layer", replace(NORMS["layer"], **change)))

@@ -23,14 +23,14 @@ CONFIG = TransformerConfig(
 TARGET = [1, 6, 7, 8]
 
 
-def contrasted(clean: Sequence[int] = (4, 5, 6, 7), changed: Sequence[int] = (4, 5, 9, 7)) -> CleanCorruptedRuns:
+def clean_and_corrupted(clean: Sequence[int] = (4, 5, 6, 7), changed: Sequence[int] = (4, 5, 9, 7)) -> CleanCorruptedRuns:
     return run_clean_and_corrupted(build(CONFIG, seed=1), clean, changed, Question(3, 11, 2), TARGET)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_the_maps_are_the_grid(direction: Direction) -> None:
-    contrast = contrasted()
-    grid, found = run_patch_grid(contrast), effect_maps(contrast, direction)
+    runs = clean_and_corrupted()
+    grid, found = run_patch_grid(runs), effect_maps(runs, direction)
     kinds = [(each.stack, each.part, each.is_per_head) for each in found.maps]
     assert len(set(kinds)) == len(kinds) == 10  # 3 + 4 parts of tokens, 1 + 2 of heads
     for each in found.maps:
@@ -42,7 +42,7 @@ def test_the_maps_are_the_grid(direction: Direction) -> None:
 
 
 def test_a_place_leads_to_its_cell_and_back() -> None:
-    for each in effect_maps(contrasted(), "denoise").maps:
+    for each in effect_maps(clean_and_corrupted(), "denoise").maps:
         for row, col in np.ndindex(each.effects.shape):
             place = each.patch_site(row, col)
             assert place is not None and each.cell(place) == (row, col)
@@ -54,7 +54,7 @@ def test_a_place_leads_to_its_cell_and_back() -> None:
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_token_without_a_partner_is_a_gap_and_is_counted(direction: Direction) -> None:
-    found = effect_maps(contrasted((4, 5, 6, 7), (4, 5, 9, 10, 7)), direction)
+    found = effect_maps(clean_and_corrupted((4, 5, 6, 7), (4, 5, 9, 10, 7)), direction)
     source = found.pairs["source"]
     of_source = next(each for each in found.maps if each.stack == "encoder" and each.part == "residual")
     gaps = [i for i, pair in enumerate(source) if None in pair]
@@ -66,7 +66,7 @@ def test_a_token_without_a_partner_is_a_gap_and_is_counted(direction: Direction)
 
 
 def test_the_strongest_is_neither_the_whole_input_nor_the_whole_answer() -> None:
-    found = effect_maps(contrasted(), "denoise")
+    found = effect_maps(clean_and_corrupted(), "denoise")
     shown = [each for each in found.maps if each.part == "residual" and not each.is_per_head]
     best = found.strongest(shown)
     assert best is not None
@@ -77,7 +77,7 @@ def test_the_strongest_is_neither_the_whole_input_nor_the_whole_answer() -> None
 
 
 def test_of_effects_as_large_the_earliest_to_be_computed_is_named() -> None:
-    found = effect_maps(contrasted(), "denoise")
+    found = effect_maps(clean_and_corrupted(), "denoise")
     parts = [each for each in found.maps if not each.is_per_head and each.part != "residual"]
     for each in parts:
         each.effects[:] = 0.0
@@ -88,7 +88,7 @@ def test_of_effects_as_large_the_earliest_to_be_computed_is_named() -> None:
 
 
 def test_small_effects_that_differ_are_not_called_equally_large() -> None:
-    found = effect_maps(contrasted(), "denoise")
+    found = effect_maps(clean_and_corrupted(), "denoise")
     parts = [each for each in found.maps if not each.is_per_head and each.part != "residual"]
     for each in parts:
         each.effects[:] = 0.0
@@ -99,6 +99,6 @@ def test_small_effects_that_differ_are_not_called_equally_large() -> None:
 
 def test_what_is_patched_and_changes_nothing_is_zero() -> None:
     """The embedding of a token that both sentences share: rounding alone is no effect."""
-    found: EffectMaps = effect_maps(contrasted(), "denoise")
+    found: EffectMaps = effect_maps(clean_and_corrupted(), "denoise")
     embedding = next(each for each in found.maps if each.stack == "encoder" and each.part == "residual").effects[0]
     assert list(embedding[[0, 1, 3]]) == [0, 0, 0] and embedding[2] == pytest.approx(1, abs=1e-4)

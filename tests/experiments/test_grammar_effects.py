@@ -48,8 +48,8 @@ def test_the_effects_are_those_of_its_own_grid(model: Transformer, found: Senten
     one = found.sentences[0]
     read = [WORDS["source"].tokens_and_ids(text)[1] for text in (one.source, one.change.sentence)]
     target = [WORDS["target"].bos_id, *WORDS["target"].encode(one.target.split())]
-    contrast = run_clean_and_corrupted(model, *read, one.question, target)
-    alone = head_effects(contrast, run_patch_grid(contrast), "decoder", "cross_attn", one.key_position)
+    runs = run_clean_and_corrupted(model, *read, one.question, target)
+    alone = head_effects(runs, run_patch_grid(runs), "decoder", "cross_attn", one.key_position)
     for name in ("weight", "denoise", "noise", "ablated"):
         np.testing.assert_allclose(getattr(one.effects, name), getattr(alone, name), atol=1e-5)
         np.testing.assert_allclose(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.experiments.test_patching import CHANGED, CLEAN, SHAPES, TARGET, contrast_of, copying, whole_run
+from tests.experiments.test_patching import CHANGED, CLEAN, SHAPES, TARGET, runs_of, copying, whole_run
 from tests.model.small import small, unlike_identity
 from tests.tolerances import DEVICE, DOUBLE
 from viz_core.experiments.ablation import Ablation
@@ -30,44 +30,44 @@ EVERY = [(name, *kind) for name in SHAPES for kind in KINDS if n_heads(small(**S
 
 
 @torch.no_grad()
-def answer_without(contrast: CleanCorruptedRuns, path: str, head: int) -> float:
-    run, config = contrast.clean, contrast.model.config
+def answer_without(runs: CleanCorruptedRuns, path: str, head: int) -> float:
+    run, config = runs.clean, runs.model.config
     tracer = Tracer(keep=(), edit=ablating(Ablation(frozenset({(path, head)})), config))
     return float(
-        contrast.logit_difference(contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer).logits[0, run.position])
+        runs.logit_difference(runs.model(run.ids.get("source"), run.ids.get("target"), tap=tracer).logits[0, run.position])
     )
 
 
 @pytest.mark.parametrize(("name", "stack", "attention"), EVERY)
 def test_each_number_is_that_of_a_whole_run(name: str, stack: Any, attention: Any) -> None:
-    contrast = contrast_of(**SHAPES[name])
-    found = head_effects(contrast, None, stack, attention, 2)
-    config, run = contrast.model.config, contrast.clean
+    runs = runs_of(**SHAPES[name])
+    found = head_effects(runs, None, stack, attention, 2)
+    config, run = runs.model.config, runs.clean
     tracer = Tracer(keep=["*.weights"])
     with torch.no_grad():
-        contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer)
-    weights, (clean, changed) = tracer.arrays(), contrast.logit_differences
+        runs.model(run.ids.get("source"), run.ids.get("target"), tap=tracer)
+    weights, (clean, changed) = tracer.arrays(), runs.logit_differences
     side = "source" if stack == "encoder" else "target"
     for layer, head in np.ndindex(found.weight.shape):
         path = f"{stack}.layers.{layer}.{attention}"
         row = weights[f"{path}.weights"][0, head, :, 2]  # [T]
         assert found.weight[layer, head] == pytest.approx(row.mean() if side != config.output_side else row[run.position])
-        absent = (clean - answer_without(contrast, path, head)) / (clean - changed)
+        absent = (clean - answer_without(runs, path, head)) / (clean - changed)
         assert found.ablated[layer, head] == pytest.approx(absent, abs=DOUBLE)
-        cell = (Patch(Site(stack, attention, layer, head), tuple(contrast.partners[side])),)
-        assert found.denoise[layer, head] == pytest.approx(whole_run(contrast, cell, "denoise"), abs=DOUBLE)
-        assert found.noise[layer, head] == pytest.approx(whole_run(contrast, cell, "noise"), abs=DOUBLE)
+        cell = (Patch(Site(stack, attention, layer, head), tuple(runs.partners[side])),)
+        assert found.denoise[layer, head] == pytest.approx(whole_run(runs, cell, "denoise"), abs=DOUBLE)
+        assert found.noise[layer, head] == pytest.approx(whole_run(runs, cell, "noise"), abs=DOUBLE)
     assert np.abs(found.ablated).max() > 1e-3
-    queried = head_effects(contrast, None, stack, attention, 2, query=1)
+    queried = head_effects(runs, None, stack, attention, 2, query=1)
     np.testing.assert_array_equal(queried.weight[0], weights[f"{stack}.layers.0.{attention}.weights"][0, :, 1, 2])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_grid_has_is_not_computed_again(kind: Any) -> None:
-    contrast = contrast_of()
+    runs = runs_of()
     for directions in (("denoise", "noise"), ("noise",)):
-        grid = run_patch_grid(contrast, directions)  # type: ignore[arg-type]
-        found, alone = (head_effects(contrast, given, *kind, 2) for given in (grid, None))
+        grid = run_patch_grid(runs, directions)  # type: ignore[arg-type]
+        found, alone = (head_effects(runs, given, *kind, 2) for given in (grid, None))
         assert np.array_equal(found.noise, grid.table(*kind, "noise", heads=True))
         for name in ("weight", "denoise", "noise", "ablated"):
             np.testing.assert_allclose(getattr(found, name), getattr(alone, name), atol=DOUBLE)
@@ -76,20 +76,20 @@ def test_what_the_grid_has_is_not_computed_again(kind: Any) -> None:
 @pytest.mark.parametrize("head", [0, 1])
 def test_a_planted_head_acts_and_another_attends_as_much(head: int) -> None:
     """All heads attend alike, and one copies what it sees: its removal takes the whole answer, theirs nothing."""
-    contrast = run_clean_and_corrupted(copying(head), CLEAN, CHANGED, Question(7, 3, 0))
-    found = head_effects(contrast, None, "encoder", "self_attn", 2)
+    runs = run_clean_and_corrupted(copying(head), CLEAN, CHANGED, Question(7, 3, 0))
+    found = head_effects(runs, None, "encoder", "self_attn", 2)
     np.testing.assert_allclose(found.weight, 1 / 5, atol=DOUBLE)
     acts = np.zeros((2, 2))
     acts[1, head] = 1
     np.testing.assert_allclose(found.denoise, acts, atol=DOUBLE)
     np.testing.assert_allclose(found.noise, acts, atol=DOUBLE)
-    clean, changed = contrast.logit_differences
+    clean, changed = runs.logit_differences
     np.testing.assert_allclose(found.ablated, acts * clean / (clean - changed), atol=DOUBLE)  # without it all logits are 0
     assert all(np.isnan(x) for x in found.correlations.values())  # nobody attends more than the others
 
 
 def test_the_rows_rank_the_heads() -> None:
-    found = head_effects(contrast_of(), None, "decoder", "cross_attn", 2)
+    found = head_effects(runs_of(), None, "decoder", "cross_attn", 2)
     rows = found.records()
     assert [(row["layer"], row["head"]) for row in rows] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     for name in ("weight", "denoise", "noise", "ablated"):
@@ -101,13 +101,13 @@ def test_the_rows_rank_the_heads() -> None:
 
 def test_what_rounding_alone_does_has_no_rank() -> None:
     """Both runs read the same target, so a head of the decoder's first layer, which has not read the source yet, does nothing."""
-    contrast = run_clean_and_corrupted(unlike_identity(build(small())), CLEAN, CHANGED, Question(5, 9, 3), TARGET)
-    found = head_effects(contrast, None, "decoder", "self_attn", 1)
+    runs = run_clean_and_corrupted(unlike_identity(build(small())), CLEAN, CHANGED, Question(5, 9, 3), TARGET)
+    found = head_effects(runs, None, "decoder", "self_attn", 1)
     assert (found.denoise[0] == 0).all() and (found.noise[0] == 0).all() and (found.ablated[0] != 0).all()
 
 
 def test_the_mean_over_sentences() -> None:
-    found = [head_effects(contrast_of(changed), None, "decoder", "cross_attn", 2) for changed in (CHANGED, [5, 9, 2, 11, 6])]
+    found = [head_effects(runs_of(changed), None, "decoder", "cross_attn", 2) for changed in (CHANGED, [5, 9, 2, 11, 6])]
     mean = mean_effects(found)
     for name in ("weight", "denoise", "noise", "ablated"):
         np.testing.assert_allclose(getattr(mean, name), (getattr(found[0], name) + getattr(found[1], name)) / 2)
@@ -116,18 +116,18 @@ def test_the_mean_over_sentences() -> None:
 
 
 def test_the_changed_word_is_the_key_where_there_is_one() -> None:
-    contrast = contrast_of()
-    assert first_changed_key(contrast, "decoder", "cross_attn") == first_changed_key(contrast, "encoder", "self_attn") == 2
-    assert first_changed_key(contrast, "decoder", "self_attn") is None  # both read the same target
-    assert first_changed_key(contrast_of(architecture="decoder-only"), "decoder", "self_attn") == 2
+    runs = runs_of()
+    assert first_changed_key(runs, "decoder", "cross_attn") == first_changed_key(runs, "encoder", "self_attn") == 2
+    assert first_changed_key(runs, "decoder", "self_attn") is None  # both read the same target
+    assert first_changed_key(runs_of(architecture="decoder-only"), "decoder", "self_attn") == 2
     assert key_side("decoder", "cross_attn") == "source" and key_side("decoder", "self_attn") == "target"
 
 
 def test_a_head_s_own_key_is_the_one_that_it_attends_to_most() -> None:
-    contrast = contrast_of()
+    runs = runs_of()
     for layer, head in np.ndindex(2, 2):
-        best = most_attended_key(contrast, "decoder", "cross_attn", layer, head)
-        weights = [key_weights(contrast, "decoder", "cross_attn", key)[layer, head] for key in range(5)]
+        best = most_attended_key(runs, "decoder", "cross_attn", layer, head)
+        weights = [key_weights(runs, "decoder", "cross_attn", key)[layer, head] for key in range(5)]
         assert weights[best] == max(weights) and sum(weights) == pytest.approx(1)
 
 
@@ -138,17 +138,17 @@ def test_a_head_s_own_key_is_the_one_that_it_attends_to_most() -> None:
 ])
 def test_bad_input_is_refused_in_a_sentence(given: tuple[Any, ...], code: str) -> None:
     with pytest.raises(UserError) as raised:
-        head_effects(contrast_of(), None, *given)
+        head_effects(runs_of(), None, *given)
     assert raised.value.code == code
     with pytest.raises(UserError, match="no such attention"):
-        head_effects(contrast_of(architecture="decoder-only"), None, "decoder", "cross_attn", 0)
+        head_effects(runs_of(architecture="decoder-only"), None, "decoder", "cross_attn", 0)
 
 
 @pytest.mark.cuda
 @pytest.mark.parametrize(("name", "stack", "attention"), EVERY)
 def test_cuda_agrees(name: str, stack: Any, attention: Any) -> None:
     here, there = (
-        head_effects(contrast_of(device=device, **SHAPES[name]), None, stack, attention, 2) for device in ("cpu", "cuda")
+        head_effects(runs_of(device=device, **SHAPES[name]), None, stack, attention, 2) for device in ("cpu", "cuda")
     )
     for part in ("weight", "denoise", "noise", "ablated"):
         np.testing.assert_allclose(getattr(there, part), getattr(here, part), atol=DEVICE, rtol=DEVICE)

@@ -41,7 +41,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-def contrast_of(changed: list[int] = CHANGED, at: int | None = None, device: str = "cpu", **switches: Any) -> CleanCorruptedRuns:
+def runs_of(changed: list[int] = CHANGED, at: int | None = None, device: str = "cpu", **switches: Any) -> CleanCorruptedRuns:
     config = small(**switches)
     model = unlike_identity(double(config)).to(device)
     target = TARGET if config.has_cross_attention else None
@@ -49,35 +49,35 @@ def contrast_of(changed: list[int] = CHANGED, at: int | None = None, device: str
 
 
 @pytest.fixture(params=SHAPES)
-def contrast(request: pytest.FixtureRequest) -> CleanCorruptedRuns:
-    return contrast_of(**SHAPES[request.param])
+def runs(request: pytest.FixtureRequest) -> CleanCorruptedRuns:
+    return runs_of(**SHAPES[request.param])
 
 
-def at_once(contrast: CleanCorruptedRuns, stack: Any, part: Any, layer: int) -> tuple[Patch, ...]:
+def at_once(runs: CleanCorruptedRuns, stack: Any, part: Any, layer: int) -> tuple[Patch, ...]:
     """All tokens of one site."""
-    return (Patch(Site(stack, part, layer), tuple(contrast.partners["source" if stack == "encoder" else "target"])),)
+    return (Patch(Site(stack, part, layer), tuple(runs.partners["source" if stack == "encoder" else "target"])),)
 
 
 @torch.no_grad()
-def whole_run(contrast: CleanCorruptedRuns, cell: tuple[Patch, ...], direction: Any) -> float:
+def whole_run(runs: CleanCorruptedRuns, cell: tuple[Patch, ...], direction: Any) -> float:
     """The same patched run, all of it computed anew, and its effect."""
-    base, donor = contrast.base_and_donor(direction)
-    tracer = Tracer(edit=patching_tap(contrast, cell, direction), keep=())
-    out = contrast.model(base.ids.get("source"), base.ids.get("target"), tap=tracer)
-    before, after = (float(contrast.logit_difference(run.logits)) for run in (base, donor))
-    return (float(contrast.logit_difference(out.logits[0, base.position])) - before) / (after - before)
+    base, donor = runs.base_and_donor(direction)
+    tracer = Tracer(edit=patching_tap(runs, cell, direction), keep=())
+    out = runs.model(base.ids.get("source"), base.ids.get("target"), tap=tracer)
+    before, after = (float(runs.logit_difference(run.logits)) for run in (base, donor))
+    return (float(runs.logit_difference(out.logits[0, base.position])) - before) / (after - before)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_every_cell_is_what_a_whole_run_with_this_edit_answers(contrast: CleanCorruptedRuns, direction: Any) -> None:
-    cells = grid_patch_sets(contrast)
-    assert {patch.site for cell in cells for patch in cell} == set(sites(contrast.model.config))
-    found = patch_effects(contrast, cells, direction)
+def test_every_cell_is_what_a_whole_run_with_this_edit_answers(runs: CleanCorruptedRuns, direction: Any) -> None:
+    cells = grid_patch_sets(runs)
+    assert {patch.site for cell in cells for patch in cell} == set(sites(runs.model.config))
+    found = patch_effects(runs, cells, direction)
     assert np.abs(found).max() > 0.1
-    np.testing.assert_allclose(found, [whole_run(contrast, cell, direction) for cell in cells], atol=DOUBLE)
+    np.testing.assert_allclose(found, [whole_run(runs, cell, direction) for cell in cells], atol=DOUBLE)
     both = [cells[0] + cells[-1], cells[-2] + cells[3]]  # two places in one run
     np.testing.assert_allclose(
-        patch_effects(contrast, both, direction), [whole_run(contrast, c, direction) for c in both], atol=DOUBLE
+        patch_effects(runs, both, direction), [whole_run(runs, c, direction) for c in both], atol=DOUBLE
     )
 
 
@@ -86,17 +86,17 @@ def test_every_cell_is_what_a_whole_run_with_this_edit_answers(contrast: CleanCo
     Site("decoder", "cross_attn", 1, 0), Site("decoder", "ffn", 0),
 ])
 def test_a_recorded_run_with_a_value_of_another_is_the_cell_s_run(site: Site) -> None:
-    contrast = contrast_of()
-    clean, changed = (prepare(contrast.model.config, [[4, 8], ids], [[3], [*TARGET[1:], 2]]) for ids in (CLEAN, CHANGED))
-    donor = trace(contrast.model, clean)
+    runs = runs_of()
+    clean, changed = (prepare(runs.model.config, [[4, 8], ids], [[3], [*TARGET[1:], 2]]) for ids in (CLEAN, CHANGED))
+    donor = trace(runs.model, clean)
     token = None if site.head is not None else 2
-    tokens = tuple(contrast.partners["source" if site.stack == "encoder" else "target"]) if token is None else (token,)
-    found = patched_run(contrast.model, changed, donor, site, token, item=1, donor_item=1)
-    logits = next(patched_logits(contrast, [(Patch(site, tokens),)], "denoise"))[1]
-    at = contrast.question.position
+    tokens = tuple(runs.partners["source" if site.stack == "encoder" else "target"]) if token is None else (token,)
+    found = patched_run(runs.model, changed, donor, site, token, item=1, donor_item=1)
+    logits = next(patched_logits(runs, [(Patch(site, tokens),)], "denoise"))[1]
+    at = runs.question.position
     np.testing.assert_allclose(found["logits"][1, at], logits[0].numpy(), atol=DOUBLE)
-    assert np.abs(found["logits"][1, at] - trace(contrast.model, changed)["logits"][1, at]).max() > 1e-6
-    np.testing.assert_array_equal(found["logits"][0], trace(contrast.model, changed)["logits"][0])  # the other sentence
+    assert np.abs(found["logits"][1, at] - trace(runs.model, changed)["logits"][1, at]).max() > 1e-6
+    np.testing.assert_array_equal(found["logits"][0], trace(runs.model, changed)["logits"][0])  # the other sentence
 
 
 def test_two_captures_are_contrasted_by_one_sentence_without_padding() -> None:
@@ -112,45 +112,45 @@ def test_two_captures_are_contrasted_by_one_sentence_without_padding() -> None:
 def test_padding_is_no_partner_of_a_word() -> None:
     """A head at all tokens of a sentence that is padded in its batch: the run of that sentence by itself says the same."""
     model, short, long = unlike_identity(double(small())), [5, 9], [5, 3, 11, 6, 4]
-    contrast = run_clean_and_corrupted(model, short, long, Question(5, 9, 3), TARGET)
+    runs = run_clean_and_corrupted(model, short, long, Question(5, 9, 3), TARGET)
     site = Site("encoder", "self_attn", 0, 0)
     donor = trace(model, prepare(model.config, [short, CLEAN], [[*TARGET[1:], 2], [3]]))
     found = patched_run(model, prepare(model.config, [long, CLEAN], [[*TARGET[1:], 2], [3]]), donor, site, None)
-    logits = next(patched_logits(contrast, [(Patch(site, tuple(contrast.partners["source"])),)], "denoise"))[1]
-    np.testing.assert_allclose(found["logits"][0, contrast.question.position], logits[0].numpy(), atol=DOUBLE)
+    logits = next(patched_logits(runs, [(Patch(site, tuple(runs.partners["source"])),)], "denoise"))[1]
+    np.testing.assert_allclose(found["logits"][0, runs.question.position], logits[0].numpy(), atol=DOUBLE)
 
 
 @pytest.mark.parametrize(("site", "token", "code"), [
     (Site("encoder", "residual", 7), 2, "patch_no_site"), (Site("encoder", "residual", 0), 9, "patch_no_partner"),
 ])
 def test_a_place_that_one_run_lacks_is_refused(site: Site, token: int, code: str) -> None:
-    contrast = contrast_of()
-    clean, changed = (prepare(contrast.model.config, [ids], [TARGET]) for ids in (CLEAN, CHANGED))
+    runs = runs_of()
+    clean, changed = (prepare(runs.model.config, [ids], [TARGET]) for ids in (CLEAN, CHANGED))
     with pytest.raises(UserError) as refused:
-        patched_run(contrast.model, changed, trace(contrast.model, clean), site, token)
+        patched_run(runs.model, changed, trace(runs.model, clean), site, token)
     assert refused.value.code == code
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_patching_nothing_changes_nothing(contrast: CleanCorruptedRuns, direction: Any) -> None:
-    assert patch_effects(contrast, [()], direction) == [0]
+def test_patching_nothing_changes_nothing(runs: CleanCorruptedRuns, direction: Any) -> None:
+    assert patch_effects(runs, [()], direction) == [0]
 
 
 @pytest.mark.parametrize("name", ["encoder", "t5", "decoder"])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_all_positions_of_one_layer_give_the_other_answer(name: str, direction: Any) -> None:
-    contrast = contrast_of(**SHAPES[name])
+    runs = runs_of(**SHAPES[name])
     stack = "decoder" if name == "decoder" else "encoder"
-    cells = [at_once(contrast, stack, "residual", layer) for layer in (EMBEDDING_LAYER, 0, 1)]
-    np.testing.assert_allclose(patch_effects(contrast, cells, direction), 1, atol=DOUBLE)
+    cells = [at_once(runs, stack, "residual", layer) for layer in (EMBEDDING_LAYER, 0, 1)]
+    np.testing.assert_allclose(patch_effects(runs, cells, direction), 1, atol=DOUBLE)
 
 
 @pytest.mark.parametrize("name", ["both", "pre"])
 def test_a_decoder_that_reads_a_source_needs_the_encoder_s_output_too(name: str) -> None:
-    contrast = contrast_of(**SHAPES[name])
-    memory = at_once(contrast, "encoder", "residual", 1)
-    early, last = (at_once(contrast, "decoder", "residual", layer) for layer in (0, 1))
-    alone, together, end = patch_effects(contrast, [early, early + memory, last])
+    runs = runs_of(**SHAPES[name])
+    memory = at_once(runs, "encoder", "residual", 1)
+    early, last = (at_once(runs, "decoder", "residual", layer) for layer in (0, 1))
+    alone, together, end = patch_effects(runs, [early, early + memory, last])
     assert abs(alone - 1) > 1e-3
     np.testing.assert_allclose([together, end], 1, atol=DOUBLE)
 
@@ -159,9 +159,9 @@ def test_a_decoder_that_reads_a_source_needs_the_encoder_s_output_too(name: str)
 
 
 @torch.no_grad()
-def hooked(contrast: CleanCorruptedRuns, site: Site, token: int) -> float:
+def hooked(runs: CleanCorruptedRuns, site: Site, token: int) -> float:
     """The answer of torch's Transformer with the same weights, the clean value put in by a forward hook."""
-    model = contrast.model
+    model = runs.model
     encoder, decoder = torch_stack("encoder", model.encoder), torch_stack("decoder", model.decoder)
     layer = (encoder if site.stack == "encoder" else decoder).layers[site.layer]
     module = {"residual": layer, "self_attn": layer.self_attn, "cross_attn": getattr(layer, "multihead_attn", None),
@@ -172,7 +172,7 @@ def hooked(contrast: CleanCorruptedRuns, site: Site, token: int) -> float:
         future = torch.ones(target.shape[1], target.shape[1]).triu(1).bool()
         memory = encoder(model.encoder.embed(source))
         hidden = decoder(model.decoder.embed(target), memory, tgt_mask=future)
-        return float(contrast.logit_difference(model.head(hidden[0, -1])))
+        return float(runs.logit_difference(model.head(hidden[0, -1])))
 
     def keep(module: Any, given: Any, out: Any) -> None:
         kept.append((out[0] if isinstance(out, tuple) else out).clone())
@@ -182,7 +182,7 @@ def hooked(contrast: CleanCorruptedRuns, site: Site, token: int) -> float:
         value[:, token] = kept[0][:, token]
         return (value, *out[1:]) if isinstance(out, tuple) else value
 
-    clean, changed = contrast.clean.ids, contrast.corrupted.ids
+    clean, changed = runs.clean.ids, runs.corrupted.ids
     handle = module.register_forward_hook(keep)
     best = answer(clean["source"], clean["target"])
     handle.remove()
@@ -196,13 +196,13 @@ def test_a_patch_is_the_edit_of_a_forward_hook_on_torch_s_transformer(norm: str)
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)  # it would pass the hooks by
     try:
-        contrast = contrast_of(norm=norm)
-        cells = [c for c in grid_patch_sets(contrast) if c[0].site.head is None and c[0].site.layer != EMBEDDING_LAYER]
-        expected = [hooked(contrast, site, tokens[0]) for ((site, tokens),) in cells]
+        runs = runs_of(norm=norm)
+        cells = [c for c in grid_patch_sets(runs) if c[0].site.head is None and c[0].site.layer != EMBEDDING_LAYER]
+        expected = [hooked(runs, site, tokens[0]) for ((site, tokens),) in cells]
     finally:
         torch.backends.mha.set_fastpath_enabled(before)
     assert len(cells) > 40 and np.ptp(expected) > 0.1
-    np.testing.assert_allclose(patch_effects(contrast, cells), expected, atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(runs, cells), expected, atol=DOUBLE)
 
 
 # ---------------------------------------------------------------- a planted cause
@@ -246,9 +246,9 @@ def test_a_planted_cause_is_found_and_nothing_else(head: int, direction: Any) ->
 
 
 def test_tokens_without_a_partner_are_counted_and_left_out() -> None:
-    contrast = contrast_of([5, 9, 7, 2, 11, 6])
-    assert contrast.n_unpaired == 1 and contrast.partners["source"] == {0: 0, 1: 1, 2: 2, 3: 4, 4: 5}
-    shorter = contrast_of([5, 9, 11, 6])
+    runs = runs_of([5, 9, 7, 2, 11, 6])
+    assert runs.n_unpaired == 1 and runs.partners["source"] == {0: 0, 1: 1, 2: 2, 3: 4, 4: 5}
+    shorter = runs_of([5, 9, 11, 6])
     assert shorter.n_unpaired == 1
     table = run_patch_grid(shorter).table("encoder", "residual")
     assert np.isnan(table[:, 2]).all() and np.isfinite(np.delete(table, 2, axis=1)).all()
@@ -260,8 +260,8 @@ def test_tokens_without_a_partner_are_counted_and_left_out() -> None:
 @torch.no_grad()
 def test_of_unequal_sentences_a_value_goes_to_its_partner(direction: Any, to: int, given: int) -> None:
     """Token 3 of the clean run is token 4 of the changed one; head 1 alone, against a tap written for this case."""
-    contrast, stage = contrast_of([5, 9, 7, 2, 11, 6]), "encoder.layers.0.self_attn.z"
-    base, donor = contrast.base_and_donor(direction)
+    runs, stage = runs_of([5, 9, 7, 2, 11, 6]), "encoder.layers.0.self_attn.z"
+    base, donor = runs.base_and_donor(direction)
 
     def by_hand(name: str, x: Tensor) -> Tensor:
         if name == stage:
@@ -269,17 +269,17 @@ def test_of_unequal_sentences_a_value_goes_to_its_partner(direction: Any, to: in
             x[0, 1, to] = donor.stages[stage][0, 1, given]
         return x
 
-    out = contrast.model(base.ids["source"], base.ids["target"], tap=Tracer(edit=by_hand, keep=()))
-    before, after = (float(contrast.logit_difference(run.logits)) for run in (base, donor))
-    expected = (float(contrast.logit_difference(out.logits[0, 3])) - before) / (after - before)
+    out = runs.model(base.ids["source"], base.ids["target"], tap=Tracer(edit=by_hand, keep=()))
+    before, after = (float(runs.logit_difference(run.logits)) for run in (base, donor))
+    expected = (float(runs.logit_difference(out.logits[0, 3])) - before) / (after - before)
     assert abs(expected) > 1e-3
     cell = (Patch(Site("encoder", "self_attn", 0, 1), (3,)),)
-    np.testing.assert_allclose(patch_effects(contrast, [cell], direction), [expected], atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(runs, [cell], direction), [expected], atol=DOUBLE)
 
 
 def test_the_grid_tells_how_far_it_is_and_gives_rows() -> None:
     shares: list[float] = []
-    grid = run_patch_grid(contrast_of(), progress=shares.append)
+    grid = run_patch_grid(runs_of(), progress=shares.append)
     assert shares == sorted(shares) and shares[-1] == 1
     rows = grid.records()
     assert len(rows) == 2 * len(grid.patch_sets)
@@ -314,9 +314,9 @@ def test_bad_input_is_refused_in_a_sentence(change: dict[str, Any], code: str) -
 
 def test_models_that_cannot_answer_are_refused() -> None:
     with pytest.raises(UserError, match="no vocabulary logits"):
-        contrast_of(architecture="encoder-only", head=False)
+        runs_of(architecture="encoder-only", head=False)
     with pytest.raises(UserError, match="Both runs give the same answer"):  # no later word is seen
-        contrast_of(architecture="decoder-only", at=1)
+        runs_of(architecture="decoder-only", at=1)
     broken = double(small())
     broken.head.weight.data[0, 0] = torch.nan
     broken.head.weight.data[5] = torch.nan
@@ -327,7 +327,7 @@ def test_models_that_cannot_answer_are_refused() -> None:
 @pytest.mark.cuda
 @pytest.mark.parametrize("name", SHAPES)
 def test_cuda_agrees(name: str) -> None:
-    here, there = (run_patch_grid(contrast_of(device=device, **SHAPES[name])) for device in ("cpu", "cuda"))
+    here, there = (run_patch_grid(runs_of(device=device, **SHAPES[name])) for device in ("cpu", "cuda"))
     for direction in DIRECTIONS:
         np.testing.assert_allclose(there.effects[direction], here.effects[direction], atol=DEVICE, rtol=DEVICE)
 
@@ -338,8 +338,8 @@ def test_a_model_of_gpt_2_s_layout() -> None:
     model = build(config, 3).double()
     clean, changed = ids(1, 9)[0].tolist(), ids(1, 9)[0].tolist()
     changed[4] = changed[4] % 16 + 1
-    contrast = run_clean_and_corrupted(model, clean, changed, Question(3, 8, 8))
-    cells = grid_patch_sets(contrast)
+    runs = run_clean_and_corrupted(model, clean, changed, Question(3, 8, 8))
+    cells = grid_patch_sets(runs)
     np.testing.assert_allclose(
-        patch_effects(contrast, cells), [whole_run(contrast, cell, "denoise") for cell in cells], atol=DOUBLE
+        patch_effects(runs, cells), [whole_run(runs, cell, "denoise") for cell in cells], atol=DOUBLE
     )

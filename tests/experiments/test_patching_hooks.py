@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.experiments.test_patching import CHANGED, CLEAN, contrast_of
+from tests.experiments.test_patching import CHANGED, CLEAN, runs_of
 from tests.model.test_parity import torch_stack
 from tests.tolerances import DOUBLE
 from viz_core.experiments.patching import (
@@ -76,8 +76,8 @@ def swap(module: nn.Module, answer: Callable[[bool], float], take: Callable[[Any
 
 
 @torch.no_grad()
-def of_torch(contrast: CleanCorruptedRuns, sites: list[Site]) -> list[float]:
-    model = contrast.model
+def of_torch(runs: CleanCorruptedRuns, sites: list[Site]) -> list[float]:
+    model = runs.model
     stacks = {"encoder": torch_stack("encoder", model.encoder), "decoder": torch_stack("decoder", model.decoder)}
     for stack in stacks.values():
         for layer in stack.layers:
@@ -86,11 +86,11 @@ def of_torch(contrast: CleanCorruptedRuns, sites: list[Site]) -> list[float]:
                     setattr(layer, name, OpenHeads(getattr(layer, name)))
 
     def answer(clean: bool) -> float:
-        ids = (contrast.clean if clean else contrast.corrupted).ids
+        ids = (runs.clean if clean else runs.corrupted).ids
         future = torch.ones(ids["target"].shape[1], ids["target"].shape[1]).triu(1).bool()
         memory = stacks["encoder"](model.encoder.embed(ids["source"]))
         hidden = stacks["decoder"](model.decoder.embed(ids["target"]), memory, tgt_mask=future)
-        return float(contrast.logit_difference(model.head(hidden[0, -1])))
+        return float(runs.logit_difference(model.head(hidden[0, -1])))
 
     def effect(site: Site) -> float:
         def put(out: Tensor, value: Tensor) -> Tensor:
@@ -102,17 +102,17 @@ def of_torch(contrast: CleanCorruptedRuns, sites: list[Site]) -> list[float]:
         attention = layer.multihead_attn if site.part == "cross_attn" else layer.self_attn
         return swap(attention.z, answer, lambda out: out, put)
 
-    np.testing.assert_allclose([answer(True), answer(False)], contrast.logit_differences, atol=DOUBLE)  # it is the same model
+    np.testing.assert_allclose([answer(True), answer(False)], runs.logit_differences, atol=DOUBLE)  # it is the same model
     return [effect(site) for site in sites]
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_patched_head_is_the_edit_of_a_hook_on_torch_s_attention(norm: str) -> None:
-    contrast = contrast_of(norm=norm)
-    cells = [cell for cell in grid_patch_sets(contrast) if cell[0].site.head is not None]
-    expected = of_torch(contrast, [cell[0].site for cell in cells])
+    runs = runs_of(norm=norm)
+    cells = [cell for cell in grid_patch_sets(runs) if cell[0].site.head is not None]
+    expected = of_torch(runs, [cell[0].site for cell in cells])
     assert len(cells) == 2 * 2 * 3 and np.ptp(expected) > 0.05
-    np.testing.assert_allclose(patch_effects(contrast, cells), expected, atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(runs, cells), expected, atol=DOUBLE)
 
 
 # ---------------------------------------------------------------- GPT-2 of `transformers`
@@ -135,10 +135,10 @@ def output(out: Any) -> Tensor:
 
 
 @torch.no_grad()
-def of_gpt2(theirs: Any, contrast: CleanCorruptedRuns, site: Site, tokens: tuple[int, ...], direction: str) -> float:
+def of_gpt2(theirs: Any, runs: CleanCorruptedRuns, site: Site, tokens: tuple[int, ...], direction: str) -> float:
     def answer(donor: bool) -> float:
-        run = contrast.clean if donor == (direction == "denoise") else contrast.corrupted
-        return float(contrast.logit_difference(theirs(input_ids=run.ids["target"]).logits[0, run.position]))
+        run = runs.clean if donor == (direction == "denoise") else runs.corrupted
+        return float(runs.logit_difference(theirs(input_ids=run.ids["target"]).logits[0, run.position]))
 
     def put(out: Any, value: Tensor) -> Any:
         patched = output(out).clone()
@@ -146,7 +146,7 @@ def of_gpt2(theirs: Any, contrast: CleanCorruptedRuns, site: Site, tokens: tuple
         return (patched, *out[1:]) if isinstance(out, tuple) else patched
 
     def put_head(given: tuple[Tensor], value: Tensor) -> tuple[Tensor]:
-        width = given[0].shape[-1] // contrast.model.config.n_heads
+        width = given[0].shape[-1] // runs.model.config.n_heads
         own = slice(site.head * width, (site.head + 1) * width)  # type: ignore[operator]
         patched = given[0].clone()  # [B, T, H · V], what c_proj reads
         patched[..., own] = value[..., own]
@@ -162,8 +162,8 @@ def of_gpt2(theirs: Any, contrast: CleanCorruptedRuns, site: Site, tokens: tuple
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_patch_of_gpt_2_is_that_of_hooks_on_the_published_model(gpt2: tuple[Any, CleanCorruptedRuns], direction: Any) -> None:
-    theirs, contrast = gpt2
-    cells = grid_patch_sets(contrast)
-    expected = [of_gpt2(theirs, contrast, site, tokens, direction) for ((site, tokens),) in cells]
+    theirs, runs = gpt2
+    cells = grid_patch_sets(runs)
+    expected = [of_gpt2(theirs, runs, site, tokens, direction) for ((site, tokens),) in cells]
     assert np.ptp(expected) > 0.5
-    np.testing.assert_allclose(patch_effects(contrast, cells, direction), expected, atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(runs, cells, direction), expected, atol=DOUBLE)

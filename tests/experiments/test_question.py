@@ -96,10 +96,10 @@ def test_what_is_proposed_can_be_asked(switches: dict[str, Any], changed: list[i
     found = propose_question(*captures)
     assert found is not None and found == propose_question(both, both, 0, 1)
     read = [capture[f"ids.{config.input_side}"][0].tolist() for capture in captures]
-    contrast = run_clean_and_corrupted(
+    runs = run_clean_and_corrupted(
         model, *read, found, captures[0]["ids.target"][0].tolist() if config.has_cross_attention else None
     )
-    before, after = contrast.logit_differences
+    before, after = runs.logit_differences
     assert before > 0 and not is_same_answer(before, after)
     if config.has_decoder and not config.has_encoder:
         assert found.position >= 3  # <bos> and the two words before the change: what they say cannot differ

@@ -87,16 +87,16 @@ def test_the_maps_are_runs_that_are_done_one_by_one(open_at: Open) -> None:
     if word == other:
         ranked = np.argsort(-logits[1], kind="stable")
         other = int(ranked[1])
-    contrast = run_clean_and_corrupted(
+    runs = run_clean_and_corrupted(
         model,
         clean.ids["source"][0].tolist(),
         changed.ids["source"][0].tolist(),
         Question(word, other, 1),
         clean.ids["target"][0].tolist(),
     )
-    cells = [cell for cell in grid_patch_sets(contrast) if cell[0].site == Site("encoder", "residual", 0)]
+    cells = [cell for cell in grid_patch_sets(runs) if cell[0].site == Site("encoder", "residual", 0)]
     for (patch,) in cells:
-        patched = trace(model, changed, tap=patching_tap(contrast, (patch,), "denoise"))["logits"][0, 1]
+        patched = trace(model, changed, tap=patching_tap(runs, (patch,), "denoise"))["logits"][0, 1]
         after, before, whole = (float(x[word] - x[other]) for x in (patched, logits[1], logits[0]))
         assert drawn[1, patch.tokens[0]] == pytest.approx((after - before) / (whole - before), abs=1e-3)
 

@@ -151,7 +151,7 @@ class _BackwardPass:
         norm = self.capture.config.normalization
         if norm.has_shift:
             self.add(LogitContribution("bias", f"{path}.bias", self.dot_direction(self.parameter(f"{path}.bias")), layer))
-        scale = 1 / np.sqrt(self.stage_vector(f"{path}.{norm.power_stage}") + self.capture.config.norm_eps)  # [1]
+        scale = 1 / np.sqrt(self.stage_vector(f"{path}.{norm.mean_square_stage}") + self.capture.config.norm_eps)  # [1]
         scaled = self.direction * self.parameter(f"{path}.weight").astype(np.float64) * scale  # [D]
         self.direction = scaled - scaled.mean() if norm.subtracts_mean else scaled
 

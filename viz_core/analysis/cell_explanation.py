@@ -406,7 +406,7 @@ def _standardized(c: _CellContext) -> NormFeature:
     norm = c.config.normalization
     x, *mean, power = c.capture.stage(f"{c.stage.prefix}.normalized").inputs
     mean_of = c.number(_("mean"), mean[0], b, t, 0) if norm.subtracts_mean else None
-    return NormFeature(norm, c.number("x", x, b, t, d), mean_of, c.number(str(norm.power), power, b, t, 0), c.config.norm_eps)
+    return NormFeature(norm, c.number("x", x, b, t, d), mean_of, c.number(str(norm.mean_square), power, b, t, 0), c.config.norm_eps)
 
 
 # ---------------------------------------------------------------- output
@@ -451,7 +451,7 @@ OPERATION_BUILDERS: MappingProxyType[tuple[str, str], OperationBuilder] = Mappin
     ("attn", "masked_scores"): _masked_scores, ("attn", "weights"): _weights, ("attn", "z"): _z,
     ("attn", "concat"): _concat, ("attn", "out"): _attn_out,
     ("ffn", "pre_act"): _pre_act, ("ffn", "post_act"): _post_act, ("ffn", "out"): _ffn_out,
-    ("norm", "mean"): _mean, **{("norm", norm.power_stage): _power for norm in NORMS.values()},
+    ("norm", "mean"): _mean, **{("norm", norm.mean_square_stage): _power for norm in NORMS.values()},
     ("norm", "normalized"): _normalized, ("norm", "out"): _norm_out,
     ("layer", "resid_pre"): _residual, ("layer", "resid_mid"): _residual, ("layer", "resid_cross"): _residual,
     ("layer", "resid_post"): _residual,

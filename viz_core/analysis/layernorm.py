@@ -232,16 +232,16 @@ class BatchContext:
     layer_change: float
 
 
-def compare_batch_contexts(x: np.ndarray, words: np.ndarray, cell: CellIndex, eps: float) -> list[BatchContext]:
+def compare_batch_contexts(x: np.ndarray, token_mask: np.ndarray, cell: CellIndex, eps: float) -> list[BatchContext]:
     """Normalize one cell of x [B, T, D] with different sets of tokens included in the statistics; x stays the same.
 
-    "batch": all sentences with padding, as torch does it. "words": all sentences without padding (words [B, T] bool).
+    "batch": all sentences with padding, as torch does it. "words": all sentences without padding (token_mask [B, T] bool).
     "sentence": its own sentence without padding. "token": its own token. A context equal to the previous one is left out.
     """
-    sentence_only, token_only = np.zeros_like(words), np.zeros_like(words)
-    sentence_only[cell.sentence] = words[cell.sentence]
+    sentence_only, token_only = np.zeros_like(token_mask), np.zeros_like(token_mask)
+    sentence_only[cell.sentence] = token_mask[cell.sentence]
     token_only[cell.sentence, cell.token] = True
-    contexts = {"batch": np.ones_like(words), "words": words, "sentence": sentence_only, "token": token_only}
+    contexts = {"batch": np.ones_like(token_mask), "words": token_mask, "sentence": sentence_only, "token": token_only}
     found: list[BatchContext] = []
     last = None
     for context, counted in contexts.items():
@@ -250,7 +250,7 @@ def compare_batch_contexts(x: np.ndarray, words: np.ndarray, cell: CellIndex, ep
         last = counted
         layer, batch = (normalize_cell(x, norm, cell, eps, counted) for norm in ("layer", "batch"))
         first = found[0] if found else BatchContext(context, layer, batch, 0.0, 0.0)
-        is_included = counted[cell.sentence] & words[cell.sentence]  # [T]
+        is_included = counted[cell.sentence] & token_mask[cell.sentence]  # [T]
         moved = [
             max_abs_diff(before.sentence[is_included], after.sentence[is_included]) if is_included.any() else math.nan
             for before, after in ((first.batch, batch), (first.layer, layer))
@@ -351,7 +351,7 @@ def _rms(x: np.ndarray) -> float:
 
 def _layer_histograms(rows: Mapping[int, np.ndarray], axis: PlacementHistograms) -> LayerHistograms:
     limit = float(axis.axis_position(axis.edges)[-1])
-    shares, beyond, odd, std = [], [], [], []
+    shares, beyond, non_finite, std = [], [], [], []
     for x in rows.values():
         finite = x[np.isfinite(x)]
         n = max(1, x.size)
@@ -359,6 +359,6 @@ def _layer_histograms(rows: Mapping[int, np.ndarray], axis: PlacementHistograms)
         counts = np.histogram(axis.axis_position(inside), bins=N_BINS, range=(-limit, limit))[0]
         shares.append(counts / n)
         beyond.append((finite.size - counts.sum()) / n)
-        odd.append((x.size - finite.size) / n)
+        non_finite.append((x.size - finite.size) / n)
         std.append(float(finite.std()) if finite.size else math.nan)
-    return LayerHistograms(tuple(rows), np.stack(shares), np.array(beyond), np.array(odd), np.array(std))
+    return LayerHistograms(tuple(rows), np.stack(shares), np.array(beyond), np.array(non_finite), np.array(std))

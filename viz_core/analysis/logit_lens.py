@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.analysis.ranking import largest
+from viz_core.analysis.ranking import largest_indices
 from viz_core.capture import Capture
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.messages.errors import UserError
@@ -78,7 +78,7 @@ def _top_and_predicted(logits: np.ndarray, final: np.ndarray, k: int) -> tuple[n
     """Return, for logits [T, W], the k likeliest ids and their probabilities [T, k], and rank and probability of `final` [T]."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probs = exponentials / exponentials.sum(axis=-1, keepdims=True)  # [T, W]
-    best = largest(logits, k)
+    best = largest_indices(logits, k)
     rows = np.arange(len(final))
     rank = (logits > logits[rows, final][:, None]).sum(axis=-1)
     return best, np.take_along_axis(probs, best, axis=-1), rank, probs[rows, final]

@@ -345,28 +345,28 @@ class TheoryMeasurements:
     def first_layers(self, depth: int) -> "TheoryMeasurements":
         """Return the measurements at a smaller depth, which are the same, since a layer does not depend on later ones."""
         inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.layer_outputs)))
-        odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.first_non_finite.items()}
+        non_finite = {name: None if o and o.stage.startswith(inside) else o for name, o in self.first_non_finite.items()}
         return replace(
             self,
             post=first_layers_of_curve(self.post, depth),
             pre=first_layers_of_curve(self.pre, depth),
             layer_outputs=self.layer_outputs[:depth],
-            first_non_finite=odd,
+            first_non_finite=non_finite,
         )
 
 
 def measure_theory(runs_by_seed: Iterable[Mapping[str, Capture]]) -> TheoryMeasurements:
     """Measure both placements over several initialisations, each {"post": its run, "pre": its run}. The runs are not kept."""
     found: dict[str, list[DepthCurve]] = {"post": [], "pre": []}
-    odd: dict[str, FirstNonFinite | None] = {}
+    non_finite: dict[str, FirstNonFinite | None] = {}
     for runs in runs_by_seed:
         for name, capture in runs.items():
             found[name].append(curve_of_kind(depth_curves(capture, ["power"])["power"], "sum", "stream"))
-            odd[name] = odd.get(name) or first_non_finite(capture)
+            non_finite[name] = non_finite.get(name) or first_non_finite(capture)
     pre = runs["pre"]
     ends = np.stack([pre[f"encoder.layers.{i}.resid_post"][0, 0] for i in range(pre.config.n_encoder_layers)])
     words = int(pre.token_mask("source")[0].sum())
     return TheoryMeasurements(
         mean_curve(found["post"]), mean_curve(found["pre"]), relu_power_share(pre["encoder.layers.0.ffn.pre_act"]),
-        ends, pre.config.norm_eps, odd, words,
+        ends, pre.config.norm_eps, non_finite, words,
     )

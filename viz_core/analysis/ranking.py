@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def largest(x: np.ndarray, k: int) -> np.ndarray:
+def largest_indices(x: np.ndarray, k: int) -> np.ndarray:
     """Return the indices of the k largest values along the last axis of x [..., W], largest first: [..., min(k, W)].
 
     Equal values are in the order of their indices, and NaN are last: the first k of np.argsort(-x, kind="stable").

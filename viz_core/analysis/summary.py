@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.analysis.ranking import largest
+from viz_core.analysis.ranking import largest_indices
 from viz_core.capture import Capture
 from viz_core.text import AnyTokenizer
 
@@ -60,7 +60,7 @@ def top_predictions(capture: Capture, item: int = 0, k: int = 8) -> list[TopPred
     has_label = capture.token_mask("labels")[item]  # [T]
     ranked = []
     for t in range(max(1, capture.length(capture.config.output_side, item))):
-        best = largest(probs[t], k)
+        best = largest_indices(probs[t], k)
         label = int(labels[t]) if has_label[t] else None
         label_prob = None if label is None else float(probs[t, label])
         ranked.append(TopPrediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), label, label_prob))

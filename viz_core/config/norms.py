@@ -18,10 +18,10 @@ class Norm:
     """One norm: its names, its words, its parameters, and the facts from which its arithmetic follows.
 
     module: its class in `viz_core.model.layers`. torch_function: its name in torch.nn.functional. in_torch_layers: whether
-    torch.nn.TransformerEncoderLayer has this norm. subtracts_mean: whether μ is subtracted from x. power_stage: the local name of
-    the stage p. power: the name of p in a sentence. squares: the terms whose mean is p. feature_sentence: a sentence on how one
-    feature compares with the others of its token.
-    parameters: the symbol of each parameter by its local name, each with one number per feature.
+    torch.nn.TransformerEncoderLayer has this norm. subtracts_mean: whether μ is subtracted from x. mean_square_stage: the local
+    name of the stage p. mean_square: the name of p in a sentence. squares: the terms whose mean is p. feature_sentence: a sentence
+    on how one feature compares with the others of its token. parameters: the symbol of each parameter by its local name, each with
+    one number per feature.
     """
 
     title: str
@@ -32,8 +32,8 @@ class Norm:
     torch_function: str
     in_torch_layers: bool
     subtracts_mean: bool
-    power_stage: str
-    power: LazyText
+    mean_square_stage: str
+    mean_square: LazyText
     squares: LazyText
     feature_sentence: LazyText  # of {value}, one feature, and {standard}, the same normalized
     parameters: Mapping[str, str]
@@ -55,8 +55,8 @@ NORMS: Mapping[str, Norm] = MappingProxyType(
             torch_function="layer_norm",
             in_torch_layers=True,
             subtracts_mean=True,
-            power_stage="var",
-            power=lazy("variance"),
+            mean_square_stage="var",
+            mean_square=lazy("variance"),
             squares=lazy("squared distances from the mean"),
             feature_sentence=lazy("{value} is {standard} standard deviations from its token’s mean"),
             parameters=MappingProxyType({"weight": "γ", "bias": "β"}),

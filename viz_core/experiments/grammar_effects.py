@@ -94,8 +94,8 @@ def _measurements_of(model: Transformer, vocabulary: Mapping[str, Vocabulary], e
         changed = vocabulary["source"].tokens_and_ids(change.sentence)[1]
         question = _question_at(model, clean, changed, read, at)
         if question is not None and question.word == target[at]:
-            contrast = run_clean_and_corrupted(model, clean, changed, question, read)
-            found = head_effects(contrast, None, "decoder", "cross_attn", change.position)
+            runs = run_clean_and_corrupted(model, clean, changed, question, read)
+            found = head_effects(runs, None, "decoder", "cross_attn", change.position)
             yield MeasuredSentence(sentence, " ".join(example.target), change, question, found)
 
 

@@ -166,13 +166,13 @@ def run_clean_and_corrupted(
         read["target"] = tuple(ids[: at + 1] for ids, at in zip(read["target"], places, strict=True))  # type: ignore[assignment]
         found["target"] = align_tokens(*map(list, read["target"]))
     first, second = (_record_run(model, {side: both[i] for side, both in read.items()}, at) for i, at in enumerate(places))
-    contrast = CleanCorruptedRuns(model, question, first, second, found)
+    runs = CleanCorruptedRuns(model, question, first, second, found)
     if not all(run.logits.isfinite().all() for run in (first, second)):
         raise UserError("not_finite")
-    a, b = contrast.logit_differences
+    a, b = runs.logit_differences
     if is_same_answer(a, b):
         raise UserError("patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
-    return contrast
+    return runs
 
 
 def runs_of_captures(

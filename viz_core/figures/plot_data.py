@@ -186,12 +186,15 @@ def next_token_predictions(shown: TopPrediction, words: Sequence[str]) -> pd.Dat
     )
 
 
-def norm_members(shown: Iterable[NormGroup], words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
-    """Return one row per cell of [B, T, D] and norm: whether it shares the mean of the selected cell. words [B, T]: not padding."""
-    return pd.concat([_members(each, words, tokens) for each in shown], ignore_index=True)
+def norm_members(shown: Iterable[NormGroup], token_mask: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """Return one row per cell of [B, T, D] and norm: whether it shares the mean of the selected cell.
+
+    token_mask [B, T]: whether a token is not padding.
+    """
+    return pd.concat([_members(each, token_mask, tokens) for each in shown], ignore_index=True)
 
 
-def _members(shown: NormGroup, words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
+def _members(shown: NormGroup, token_mask: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
     sentence, token, feature = np.unravel_index(np.arange(shown.cells.size), shown.cells.shape)
     names = categorical_column([name for row in tokens for name in row], sentence * shown.cells.shape[1] + token)
     return pd.DataFrame(
@@ -202,7 +205,7 @@ def _members(shown: NormGroup, words: np.ndarray, tokens: Sequence[Sequence[str]
             "token": names,
             "feature": feature,
             "shares_mean": shown.cells.ravel(),
-            "padding": ~words[sentence, token],
+            "padding": ~token_mask[sentence, token],
         }
     )
 
@@ -236,13 +239,13 @@ def _numbers(part: Any, role: str = "") -> Iterator[tuple[str, str, str, float]]
                 yield from _numbers(getattr(part, field.name), field.name)
 
 
-def blocks(lit: str = "", cross: bool = False) -> pd.DataFrame:
+def blocks(highlighted: str = "", has_cross_attention: bool = False) -> pd.DataFrame:
     """Return one row per box or sum of a Post-LN and a Pre-LN layer, in order of computation: the stage that it computes, whether
     it is on the residual stream, and whether it is highlighted."""
     return pd.DataFrame([
         {"block": "Pre-LN" if pre else "Post-LN", "stage": piece.stage, "box": piece.label if piece.kind == "box" else "+",
-         "on_stream": piece.on_residual_stream, "lit": is_highlighted(piece, pre, lit, cross)}
-        for pre in (False, True) for piece in block_pieces(pre, cross)[0] if piece.kind in ("box", "sum")
+         "on_stream": piece.on_residual_stream, "lit": is_highlighted(piece, pre, highlighted, has_cross_attention)}
+        for pre in (False, True) for piece in block_pieces(pre, has_cross_attention)[0] if piece.kind in ("box", "sum")
     ])
 
 

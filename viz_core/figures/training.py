@@ -168,7 +168,8 @@ def bands_figure(
 
     uniform_loss, best_loss: the loss of a uniform guess and the best reachable loss, drawn as lines.
     """
-    traces = [trace for i, arm in enumerate(zip(names, bands, strict=True)) for trace in _band(*arm, theme.head_colour(i), measure)]
+    conditions = enumerate(zip(names, bands, strict=True))
+    traces = [trace for i, (name, band) in conditions for trace in _band(name, band, theme.head_colour(i), measure)]
     loss = measure == "loss"
     levels = [
         (y, name) for y, name in ((uniform_loss, _("a uniform guess")), (best_loss, _("the best reachable loss"))) if y and loss

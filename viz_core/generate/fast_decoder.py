@@ -107,9 +107,9 @@ class FastDecoder:
         bias = self._self_bias(start_pos)  # [B, H, n, t]
         rotary = self.stack.rotary_angles(end, start_pos)  # [n, K/2] each
         for i, layer in enumerate(self.layers):
-            past = KeysValues(*(each[:, :, :end] for each in self.kept[i]))  # [B, H, t, K] and [B, H, t, V], views
+            cache = KeysValues(*(each[:, :, :end] for each in self.kept[i]))  # [B, H, t, K] and [B, H, t, V], views
             cross = self.cross[i] if self.cross else None
-            x = _apply_layer(c, layer, x, bias, rotary, past, cross, self.cross_bias)  # [B, n, D]
+            x = _apply_layer(c, layer, x, bias, rotary, cache, cross, self.cross_bias)  # [B, n, D]
         return self.stack.final_norm(x) if c.has_final_norm else x
 
     def _self_bias(self, start_pos: int) -> Tensor | None:
@@ -169,15 +169,15 @@ def _layer_parameters(stack: Stack) -> list[LayerParameters]:
 
 def _apply_layer(
     c: TransformerConfig, layer: LayerParameters, x: Tensor, bias: Tensor | None, rotary: RotaryAngles | None,
-    past: KeysValues | None = None, cross: KeysValues | None = None, cross_bias: Tensor | None = None,
+    cache: KeysValues | None = None, cross: KeysValues | None = None, cross_bias: Tensor | None = None,
 ) -> Tensor:
     """Map x [B, n, D] -> [B, n, D] as `Layer.forward` does. bias, cross_bias: added to the scores.
 
-    past: the keys and values of all tokens, of which the last n are to be written. cross: those of the source.
+    cache: the keys and values of all tokens, of which the last n are to be written. cross: those of the source.
     """
     pre_norm, post_norm = c.norm == "pre", c.norm == "post"
     y = _norm(c, layer.norm_self_attn, x) if pre_norm else x  # [B, n, D]
-    y = _self_attention(c, layer.self_attn, y, bias, rotary, past)  # [B, n, D]
+    y = _self_attention(c, layer.self_attn, y, bias, rotary, cache)  # [B, n, D]
     x = x + y if c.residual else y
     x = _norm(c, layer.norm_self_attn, x) if post_norm else x
     if layer.cross_attn is not None and cross is not None:
@@ -193,16 +193,16 @@ def _apply_layer(
 
 def _self_attention(
     c: TransformerConfig, attention: AttentionParameters, x: Tensor, bias: Tensor | None, rotary: RotaryAngles | None,
-    past: KeysValues | None,
+    cache: KeysValues | None,
 ) -> Tensor:
-    """Attend from x [B, n, D] to itself and to the past tokens -> [B, n, D]. past: see `_apply_layer`."""
+    """Attend from x [B, n, D] to itself and to the past tokens -> [B, n, D]. cache: see `_apply_layer`."""
     q, (k, v) = _project(c, attention.q, x), _keys_values(c, attention, x)  # [B, H, n, K] and [B, H, n, V]
     if rotary is not None:
         q, k = apply_rotary(q, rotary), apply_rotary(k, rotary)
-    if past is None:
+    if cache is None:
         return _attend(c, attention, q, KeysValues(k, v), bias)
-    past.k[:, :, -x.shape[1] :], past.v[:, :, -x.shape[1] :] = k, v
-    return _attend(c, attention, q, past, bias)
+    cache.k[:, :, -x.shape[1] :], cache.v[:, :, -x.shape[1] :] = k, v
+    return _attend(c, attention, q, cache, bias)
 
 
 def _attend(c: TransformerConfig, attention: AttentionParameters, q: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:

@@ -66,7 +66,7 @@ MESSAGES: Mapping[str, LazyText] = MappingProxyType({
                                "again."),
     "user_weights_size": lazy("This file has {size}, and the limit is {limit}; open a smaller model."),
     "user_weights_file": lazy("This is not a file of weights that were trained in this app; download it again."),
-    "experiment_arms": lazy("There are {count} values to compare; choose 2 to {most} different ones."),
+    "experiment_conditions": lazy("There are {count} values to compare; choose 2 to {most} different ones."),
     "experiment_seeds": lazy("Choose 1 to {most} different seeds from 0 to {largest}."),
     "experiment_fixed": lazy("An experiment cannot compare values of {name}, which is the same in all of its runs; choose another "
                              "factor."),

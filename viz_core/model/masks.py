@@ -57,27 +57,27 @@ def make_masks(
     known = {side: config.token_mask(side, ids[side]) for side in config.sides if ids[side] is not None} | dict(
         token_masks
     )  # [B, S]
-    source_words = target_words = causal = None
+    source_padding = target_padding = causal = None
     if source is not None and config.mask_source_padding:
-        source_words = tap("source_padding", padding_mask(known["source"]))  # [B, 1, 1, S]
+        source_padding = tap("source_padding", padding_mask(known["source"]))  # [B, 1, 1, S]
     if target is not None and config.mask_target_padding:
-        target_words = tap("target_padding", padding_mask(known["target"]))  # [B, 1, 1, S]
+        target_padding = tap("target_padding", padding_mask(known["target"]))  # [B, 1, 1, S]
     own = source if target is None else target
     if config.is_causal and own is not None:
         causal = tap("causal", causal_mask(own.shape[1], own.device, start_pos))  # [1, 1, T, S]
 
     source_rows, target_rows = None, None  # [B, 1, T, 1]: the query is not padding
     if config.mask_padded_queries:
-        source_rows = None if source_words is None else source_words.mT
-        target_rows = None if target_words is None else target_words.mT[:, :, start_pos:]
+        source_rows = None if source_padding is None else source_padding.mT
+        target_rows = None if target_padding is None else target_padding.mT[:, :, start_pos:]
     in_encoder, in_decoder = (causal, None) if target is None else (None, causal)
 
     used_source = used_target = used_cross = None
     if source is not None:
-        used_source = tap("source", combine_masks(source, source, source_words, source_rows, in_encoder))  # [B, 1, T, S]
+        used_source = tap("source", combine_masks(source, source, source_padding, source_rows, in_encoder))  # [B, 1, T, S]
     if target is not None:
         queries = target[:, start_pos:]  # [B, T]
-        used_target = tap("target", combine_masks(queries, target, target_words, target_rows, in_decoder))  # [B, 1, T, S]
+        used_target = tap("target", combine_masks(queries, target, target_padding, target_rows, in_decoder))  # [B, 1, T, S]
         if source is not None:
-            used_cross = tap("cross", combine_masks(queries, source, source_words, target_rows))  # [B, 1, T, S]
+            used_cross = tap("cross", combine_masks(queries, source, source_padding, target_rows))  # [B, 1, T, S]
     return Masks(used_source, used_target, used_cross)

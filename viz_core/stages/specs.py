@@ -253,7 +253,7 @@ LAYER_NORM = (
 )
 
 # By name in `viz_core.config.norms.NORMS`. A norm reads x; its last stage is `out`, and its stage p has the name that is
-# `power_stage` in the entry.
+# `mean_square_stage` in the entry.
 NORM_STAGES: dict[str, tuple[StageSpec, ...]] = {"layer": LAYER_NORM}
 
 OUTPUT = (

@@ -101,9 +101,9 @@ class WordGroups(NamedTuple):
 
 def group_words(tokenizer: AnyTokenizer, tokens: Sequence[str]) -> WordGroups:
     """Group the tokens of a sentence into words. Special tokens and padding are words of their own."""
-    of = tokenizer.word_ids(tokens)
-    pieces = groupby(zip(of, tokens, strict=True), key=lambda pair: pair[0])
-    return WordGroups(tuple(tokenizer.join_word([token for __, token in pair]) for __, pair in pieces), tuple(of))
+    word_ids = tokenizer.word_ids(tokens)
+    pieces = groupby(zip(word_ids, tokens, strict=True), key=lambda pair: pair[0])
+    return WordGroups(tuple(tokenizer.join_word([token for __, token in pair]) for __, pair in pieces), tuple(word_ids))
 
 
 # --- The tokenizer of untrained models --------------------------------------------------------------------------------

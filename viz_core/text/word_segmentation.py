@@ -77,7 +77,7 @@ def _split_multi_piece(text: str, known: Callable[[str], bool]) -> Iterator[Piec
 
     The parts are those of `split_runs`, or the words between hyphens.
     """
-    ending = "" if known(text) or not known(POSSESSIVE) or not (of := _ENDING.search(text)) else of[0]
+    ending = "" if known(text) or not known(POSSESSIVE) or not (match := _ENDING.search(text)) else match[0]
     whole = text.removesuffix(ending)
     pieces = split_runs(whole)
     if known(whole) or len(pieces) < 2:

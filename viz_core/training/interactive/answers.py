@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from viz_core.analysis.ranking import largest
+from viz_core.analysis.ranking import largest_indices
 from viz_core.analysis.token_rows import TokenRow
 from viz_core.capture import Capture
 from viz_core.config import Side
@@ -55,7 +55,7 @@ def read_answers(capture: Capture, sentence: TaskInput, vocabulary: Mapping[Side
     positions = np.arange(len(logits)) if sentence.answer_mask is None else np.flatnonzero(sentence.answer_mask)
     correct_ids = np.zeros(len(logits), dtype=np.int64) if sentence.labels is None else sentence.labels
     probs = softmax(logits[positions])  # [N, W]
-    order = largest(probs, 3)
+    order = largest_indices(probs, 3)
     ranked = [int(i) for i in order.T.ravel()]  # the most likely answer of each position, then the second most likely
     answer_ids = list(dict.fromkeys([int(i) for i in correct_ids[positions] if i != PAD] + ranked))[:MAX_ANSWER_WORDS]
     rest = np.maximum(0.0, 1 - probs[:, answer_ids].sum(axis=1, keepdims=True))

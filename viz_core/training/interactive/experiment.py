@@ -55,17 +55,18 @@ class Experiment:
     seeds: tuple[int, ...] = (0, 1, 2)
 
     def __post_init__(self) -> None:
-        if not 2 <= len(self.conditions) <= MAX_CONDITIONS or len({arm.name for arm in self.conditions}) < len(self.conditions):
-            raise UserError("experiment_arms", count=len(self.conditions), most=MAX_CONDITIONS)
+        names = {condition.name for condition in self.conditions}
+        if not 2 <= len(self.conditions) <= MAX_CONDITIONS or len(names) < len(self.conditions):
+            raise UserError("experiment_conditions", count=len(self.conditions), most=MAX_CONDITIONS)
         valid = all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= MAX_SEED for s in self.seeds)
         if not valid or not 1 <= len(self.seeds) <= MAX_SEEDS or len(set(self.seeds)) < len(self.seeds):
             raise UserError("experiment_seeds", most=MAX_SEEDS, largest=MAX_SEED)
-        for arm in self.conditions:
-            if fixed := sorted(arm.changes.keys() & set(FIXED_FIELDS)):
+        for condition in self.conditions:
+            if fixed := sorted(condition.changes.keys() & set(FIXED_FIELDS)):
                 raise UserError("experiment_fixed", name=fixed[0])
-            for name, value in arm.changes.items():
+            for name, value in condition.changes.items():
                 check_setting_value(name, value)
-            self.recipe(arm, self.seeds[0])
+            self.recipe(condition, self.seeds[0])
 
     def recipe(self, condition: Condition, seed: int) -> Recipe:
         """Return the recipe of one condition and one seed, which determines the initial weights and the rows."""
@@ -74,11 +75,11 @@ class Experiment:
     def runs(self) -> list[tuple[int, int, Recipe]]:
         """Return (index of the condition, seed, recipe) of every run, seed by seed, so that the conditions can be compared after
         the first seed."""
-        return [(i, seed, self.recipe(arm, seed)) for seed in self.seeds for i, arm in enumerate(self.conditions)]
+        return [(i, seed, self.recipe(condition, seed)) for seed in self.seeds for i, condition in enumerate(self.conditions)]
 
     def shared_weights(self, seed: int) -> SharedWeights:
         """Return what the conditions have in common before the first step."""
-        recipes = [self.recipe(arm, seed) for arm in self.conditions]
+        recipes = [self.recipe(condition, seed) for condition in self.conditions]
         models = [dict(Transformer(r.config, seed).named_parameters()) for r in recipes]
         first, *others = models
         same = {n: x for n, x in first.items() if all(n in o and o[n].shape == x.shape and o[n].equal(x) for o in others)}
@@ -88,7 +89,7 @@ class Experiment:
 
     def to_json(self) -> str:
         """Return the experiment as JSON."""
-        arms = [[arm.name, dict(arm.changes)] for arm in self.conditions]
+        arms = [[condition.name, dict(condition.changes)] for condition in self.conditions]
         return json.dumps({"base": json.loads(self.base.to_json()), "arms": arms, "seeds": self.seeds}, ensure_ascii=False)
 
     @classmethod
@@ -103,7 +104,7 @@ class Experiment:
             parsed = tuple(Condition(name, MappingProxyType(dict(changes))) for name, changes in arms)
         except (ValueError, TypeError, KeyError, RecursionError):
             raise error from None
-        if not isinstance(seeds, list) or not all(isinstance(arm.name, str) for arm in parsed):
+        if not isinstance(seeds, list) or not all(isinstance(condition.name, str) for condition in parsed):
             raise error
         return cls(Recipe.from_json(json.dumps(base)), parsed, tuple(seeds))
 
@@ -112,7 +113,7 @@ def vary_factor(base: Recipe, factor: str, values: Sequence[Any], seeds: Sequenc
     """Return an experiment with one condition for each of two to four values of a factor, such as "config.position" or
     "learning_rate"."""
     if not 2 <= len(values) <= MAX_FACTOR_VALUES:
-        raise UserError("experiment_arms", count=len(values), most=MAX_FACTOR_VALUES)
+        raise UserError("experiment_conditions", count=len(values), most=MAX_FACTOR_VALUES)
     return Experiment(base, tuple(Condition(str(value), MappingProxyType({factor: value})) for value in values), tuple(seeds))
 
 

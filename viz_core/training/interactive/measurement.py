@@ -187,8 +187,8 @@ def measure(predefined: PredefinedExperiment, on_progress: Callable[[int, int], 
     """
     experiment, start = predefined.experiment, time.process_time()
     runs, results, models = experiment.runs(), [], []
-    for i, (arm, seed, recipe) in enumerate(runs):
-        run_result, model = _run_to_end(arm, seed, recipe)
+    for i, (condition, seed, recipe) in enumerate(runs):
+        run_result, model = _run_to_end(condition, seed, recipe)
         results.append(run_result)
         if seed == experiment.seeds[0]:
             models.append((model, recipe))

@@ -106,7 +106,7 @@ class ExperimentSummary:
 
     @property
     def n_missing(self) -> tuple[int, ...]:
-        return tuple(sum(x is None for x in arm) for arm in self.values)
+        return tuple(sum(x is None for x in row) for row in self.values)
 
 
 def compare_final(results: Sequence[RunResult], metric: HeldOutMetric = "loss") -> ExperimentSummary:
@@ -143,14 +143,14 @@ def find_step_savings(results: Sequence[RunResult]) -> StepSavings | None:
         return None
     means = [float(np.mean([x for x in row if x is not None])) for row in ends]
     faster = int(np.argmin(means))
-    arms = sorted({r.condition for r in results})
+    conditions = sorted({r.condition for r in results})
     target = means[1 - faster]
     reached = [x for x in compare_steps_to(results, target).values[faster] if x is not None]
-    last = max(r.steps[-1] for r in results if r.condition == arms[1 - faster])
+    last = max(r.steps[-1] for r in results if r.condition == conditions[1 - faster])
     return (
         None
         if not reached or not any(reached)
-        else StepSavings(arms[faster], arms[1 - faster], target, float(np.mean(reached)), last)
+        else StepSavings(conditions[faster], conditions[1 - faster], target, float(np.mean(reached)), last)
     )
 
 
@@ -160,10 +160,11 @@ def _summarize(
     target: float | None,
     value_of: Callable[[RunResult], float | None],
 ) -> ExperimentSummary:
-    arms = sorted({r.condition for r in results})
-    values = tuple(tuple(value_of(r) for r in sorted(results, key=lambda r: r.seed) if r.condition == arm) for arm in arms)
+    conditions = sorted({r.condition for r in results})
+    by_seed = sorted(results, key=lambda r: r.seed)
+    values = tuple(tuple(value_of(r) for r in by_seed if r.condition == condition) for condition in conditions)
     known = [np.array([x for x in row if x is not None and np.isfinite(x)]) for row in values]
-    pairs = [_compare(arms[i], arms[j], known[i], known[j]) for i, j in combinations(range(len(arms)), 2)]
+    pairs = [_compare(conditions[i], conditions[j], known[i], known[j]) for i, j in combinations(range(len(conditions)), 2)]
     return ExperimentSummary(metric, target, values, tuple(pairs))
 
 

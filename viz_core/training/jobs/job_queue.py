@@ -144,7 +144,7 @@ def _make_run_records(request: Recipe | Experiment) -> tuple[RunRecord, ...]:
         return (RunRecord(0, request.seed, request),)
     runs = request.runs()
     most, most_bytes = max(2, MAX_SNAPSHOTS // len(runs)), MAX_SNAPSHOT_BYTES // len(runs)
-    return tuple(RunRecord(arm, seed, recipe, most, most_bytes) for arm, seed, recipe in runs)
+    return tuple(RunRecord(condition, seed, recipe, most, most_bytes) for condition, seed, recipe in runs)
 
 
 def _check_size(runs: tuple[RunRecord, ...]) -> None:

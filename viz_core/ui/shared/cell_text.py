@@ -182,7 +182,7 @@ def _describe_mean(p: Mean, cell: CellArithmetic, value: str) -> str:
         return _("The mean negative log-likelihood of {labels} is {value}{left}.",
                  labels=plural("{n:,} label", "{n:,} labels", p.count), value=value, left=left)
     norm = cell.stage.norm
-    what = _("features") if norm is None or cell.stage.local_name != norm.power_stage else norm.squares
+    what = _("features") if norm is None or cell.stage.local_name != norm.mean_square_stage else norm.squares
     return _("the mean of its {count:,} {what} is {value}.", count=p.count, what=what, value=value)
 
 

@@ -107,13 +107,13 @@ def _n_keys_and_proposed(pair: RunPair, question: Question, kind: AttentionKind)
     The default is the key with the largest weight from the best-aligned head, if training measured one; else the replaced word,
     or key 0. Raises `UserError` if the runs cannot be compared.
     """
-    contrast, (stack, attention) = clean_corrupted_runs(pair, question).value(), STACK_AND_ATTENTION[kind]
-    length = contrast.clean.ids[key_side(stack, attention)].shape[1]
+    runs, (stack, attention) = clean_corrupted_runs(pair, question).value(), STACK_AND_ATTENTION[kind]
+    length = runs.clean.ids[key_side(stack, attention)].shape[1]
     card = pair.clean.setup.card
     aligned = None if card is None or kind != "cross" else card.alignment_head
     if aligned is not None:
-        return length, most_attended_key(contrast, stack, attention, *aligned)
-    return length, first_changed_key(contrast, stack, attention) or 0
+        return length, most_attended_key(runs, stack, attention, *aligned)
+    return length, first_changed_key(runs, stack, attention) or 0
 
 
 def _controls(tokens: list[str], proposed: int, available: Sequence[AttentionKind], kind: AttentionKind) -> None:

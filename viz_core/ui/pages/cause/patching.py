@@ -82,7 +82,7 @@ def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> Cal
 
 def _draw_maps(pair: RunPair, found: Expression[EffectMaps], shown: Sequence[EffectMap]) -> None:
     """Draw the maps of the selected values, `shown`. The picked cell is the one whose value B takes from A."""
-    clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "changed")
+    clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "corrupted")
     maps, word = found.method("of_kind", url_param("cause_part")), clean.token_names(pair.clean.config.output_side, pair.item)
     data = Call(effect_map_data, maps, found.attribute("pairs"), (clean.capture, corrupted), word, pair.item)
     cells = [each.cell(url_param("patch")) if url_param("patch") and url_param("kept") else None for each in shown]
