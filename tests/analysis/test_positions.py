@@ -182,7 +182,7 @@ def test_similarity_feels_only_the_distance(d: int, base: float) -> None:
 @pytest.mark.parametrize("d", [1, 3, 7, 21])
 def test_an_odd_width_breaks_it_by_its_last_column_alone(d: int) -> None:
     table = P.sinusoidal_table(50, d, 10.0)
-    found = P.similarity_profile(20, 50, d, 10.0)
+    (found,) = P.similarity_profiles([20], 50, d, 10.0)
     assert found.residual > 1e-3
     assert P.max_range_along_diagonals(P.dot_products(table)) > 1e-3
     last = table[:, -1] * table[20, -1]
@@ -192,7 +192,7 @@ def test_an_odd_width_breaks_it_by_its_last_column_alone(d: int) -> None:
 @each_even
 @pytest.mark.parametrize("p", [0, 13, 39])
 def test_a_profile_is_a_row_of_the_matrix(d: int, p: int) -> None:
-    found = P.similarity_profile(p, 40, d)
+    (found,) = P.similarity_profiles([p], 40, d)
     assert found.position == p and found.distance.tolist() == [q - p for q in range(40)]
     np.testing.assert_allclose(found.measured, P.dot_products(spun(40, d, 10000.0))[p], atol=d * EXACT)
     assert found.residual < d * EXACT

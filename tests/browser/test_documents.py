@@ -21,10 +21,10 @@ from viz_core.analysis.size_estimates import estimate_size
 from viz_core.presets import PRESETS
 from viz_core.presets.concepts import PageLink, page_links
 from viz_core.stages import stage_of
-from viz_core.ui.pages.documents.page import page_url, setup_of_link
+from viz_core.ui.pages.documents.page import link_params, page_url
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.session.generated_target import generated_text
-from viz_core.ui.shell.setup import Setup, error_message, to_link
+from viz_core.ui.shell.setup import Setup, error_message, from_link, to_link
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -107,7 +107,7 @@ def problem_with(page: Page, document: str, place: PageLink, seconds: float = 20
     end = time.monotonic() + seconds
     while True:
         try:
-            promised(page, setup_of_link(document, place)[0], place)
+            promised(page, from_link(link_params(document, place))[0], place)
             return ""
         except (AssertionError, PlaywrightError) as error:  # the second: a box that is not there yet
             if time.monotonic() > end:

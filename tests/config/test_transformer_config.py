@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 
 from tests.model.small import SOURCE, TARGET, batches, configs, small
-from viz_core.config import CHOICES, FIELDS, SIZES, STACKS, SWITCHES, Side, TransformerConfig, side_of
+from viz_core.config import CHOICES, FIELDS, STACKS, Side, TransformerConfig, side_of
 from viz_core.messages.errors import SettingError
 from viz_core.model.transformer import Transformer
 from viz_core.run import pick_device, prepare, run
 
 NAN, INF = math.nan, math.inf
+SWITCHES = [f.name for f in fields(TransformerConfig) if isinstance(f.default, bool)]
+SIZES = [f.name for f in fields(TransformerConfig) if type(f.default) is int and not f.name.endswith(("_pad_id", "n_segments"))]
 BAD: list[tuple[str, Any, dict[str, Any]]] = [
     *((name, value, {}) for name in CHOICES for value in ("", "Post", None, 1, ["post"])),
     *((name, value, {}) for name in SIZES for value in (-1, 2.0, "8", None, True, NAN)),

@@ -39,8 +39,8 @@ def test_each_question_is_the_translation_of_the_replaced_word(found: SentenceEf
         at, words = one.question.position, one.target.split()
         says = [capture["probs"][0, at].argmax() for capture in runs]
         assert says == [one.question.word, one.question.other] and words[at] == WORDS["target"].decode(one.question.word)
-        assert runs[0].tokens("source")[0][one.key_position] == one.change.old and one.change.old != one.change.new
-        weights = [runs[0][f"decoder.layers.{layer}.cross_attn.weights"][0, :, at, one.key_position] for layer in (0, 1)]
+        assert runs[0].tokens("source")[0][one.change.position] == one.change.old and one.change.old != one.change.new
+        weights = [runs[0][f"decoder.layers.{layer}.cross_attn.weights"][0, :, at, one.change.position] for layer in (0, 1)]
         np.testing.assert_allclose(one.effects.weight, weights, atol=1e-5)
 
 
@@ -49,7 +49,7 @@ def test_the_effects_are_those_of_its_own_grid(model: Transformer, found: Senten
     read = [WORDS["source"].tokens_and_ids(text)[1] for text in (one.source, one.change.sentence)]
     target = [WORDS["target"].bos_id, *WORDS["target"].encode(one.target.split())]
     runs = run_clean_and_corrupted(model, *read, one.question, target)
-    alone = head_effects(runs, run_patch_grid(runs), "decoder", "cross_attn", one.key_position)
+    alone = head_effects(runs, run_patch_grid(runs), "decoder", "cross_attn", one.change.position)
     for name in ("weight", "denoise", "noise", "ablated"):
         np.testing.assert_allclose(getattr(one.effects, name), getattr(alone, name), atol=1e-5)
         np.testing.assert_allclose(

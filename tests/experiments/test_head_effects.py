@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.experiments.test_patching import CHANGED, CLEAN, SHAPES, TARGET, runs_of, copying, whole_run
+from tests.experiments.test_patching import CHANGED, CLEAN, SHAPES, TARGET, copying, runs_of, whole_run
 from tests.model.small import small, unlike_identity
 from tests.tolerances import DEVICE, DOUBLE
 from viz_core.experiments.ablation import Ablation

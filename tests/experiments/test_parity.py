@@ -165,7 +165,7 @@ def test_every_reason_is_named() -> None:
 
 def test_a_sentence_of_padding_alone_has_nothing_to_compare() -> None:
     proof = proof_of(small(architecture="encoder-only"), ([[0, 0]], []))
-    assert (proof.numbers, proof.difference, proof.largest_difference_stage) == (0, 0.0, "")
+    assert (proof.numbers, proof.difference) == (0, 0.0)
     assert "empty_row" in proof.torch_limitations
 
 
@@ -249,7 +249,7 @@ def edited(name: str, rows: Any, by: float) -> Edit:
 def test_the_difference_is_the_one_that_is_there(switches: dict[str, Any]) -> None:
     proof = proof_of(small(**switches), edit=edited("logits", (1, 2, 3), 0.25))
     assert proof.difference == pytest.approx(0.25, abs=FLOAT)
-    assert proof.largest_difference_stage == "logits" and not proof.agrees
+    assert proof.first_disagreement == "logits" and not proof.agrees
     assert max(c.difference for c in proof.checks if c.stage != "logits") < FLOAT
 
 
@@ -266,7 +266,7 @@ def test_a_change_at_padding_shows_nowhere() -> None:
 
 def test_nan_on_one_side_is_an_infinite_difference() -> None:
     proof = proof_of(small(), edit=edited("logits", (0, 0), math.nan))
-    assert (proof.difference, proof.largest_difference_stage, proof.both_nan) == (math.inf, "logits", 0)
+    assert (proof.difference, proof.first_disagreement, proof.both_nan) == (math.inf, "logits", 0)
 
 
 def names(switches: dict[str, Any]) -> list[str]:

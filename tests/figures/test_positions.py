@@ -15,7 +15,7 @@ from viz_core.analysis.positions import (
     embedding_norm,
     rope_angles,
     shift_matrix,
-    similarity_profile,
+    similarity_profiles,
     sinusoidal_columns,
     sinusoidal_table,
     sinusoidal_term,
@@ -183,7 +183,7 @@ def test_the_shift_matrix_is_drawn_as_it_is() -> None:
 
 
 def test_the_closed_form_runs_through_the_measured_points() -> None:
-    found = [similarity_profile(p, 60, 16) for p in (0, 30, 59)]
+    found = similarity_profiles((0, 30, 59), 60, 16)
     drawn = F.similarity_chart(found, 16)
     line, *points = drawn.series  # drawn first: under the points
     assert (
@@ -201,7 +201,7 @@ def test_the_closed_form_runs_through_the_measured_points() -> None:
 
 
 def test_a_long_profile_is_thinned_in_its_points() -> None:
-    line, points = F.similarity_chart([similarity_profile(0, 5000, 8)], 8).series
+    line, points = F.similarity_chart(similarity_profiles([0], 5000, 8), 8).series
     assert len(points.x) <= F.MAX_THINNED and points.x[1] == 125
     assert len(line.x) <= F.MAX_LINE_POINTS + 1 + F.MAX_THINNED and set(points.x) <= set(line.x)
     omega = 10000.0 ** (-np.arange(0, 8, 2) / 8)

@@ -18,7 +18,7 @@ from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS, PageLink, page_
 from viz_core.run import prepare, run, trace
 from viz_core.stages import stage_of, stages
 from viz_core.training.shipped.evaluate import best_head
-from viz_core.ui.pages.documents.page import VERDICT_STYLES, page_url, setup_of_link
+from viz_core.ui.pages.documents.page import VERDICT_STYLES, link_params, page_url
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.session.generated_target import generated_text
 from viz_core.ui.shell.setup import Setup, error_message, from_link, parse_ids, to_link, typed_sentences
@@ -70,7 +70,7 @@ def test_its_page_is_in_the_navigation(document: str, place: PageLink) -> None:
 
 @each_open
 def test_its_link_is_understood_and_comes_back(document: str, place: PageLink) -> None:
-    setup, faults = setup_of_link(document, place)
+    setup, faults = from_link(link_params(document, place))
     assert faults == []
     assert setup.weights == place.parameters.get("weights", "untrained")
     assert setup.preset == document or setup.card
@@ -98,7 +98,7 @@ def refusal(setup: Setup) -> UserError:
 
 @each_open
 def test_what_it_opens_runs_or_says_why_not(document: str, place: PageLink) -> None:
-    setup, _ = setup_of_link(document, place)
+    setup, _ = from_link(link_params(document, place))
     stage = place.parameters.get("stage")
     assert stage is None or stage in {s.name for s in stages(setup.config)}
     if place.error_code:
@@ -113,7 +113,7 @@ def test_its_page_shows_the_state(page: str) -> None:
     """Every link of a page, one after the other in one session; what a browser makes of a few, tests/browser looks at."""
     at = start()
     for document, place in [x for x in OPEN if x[1].page == page]:
-        setup, _ = setup_of_link(document, place)
+        setup, _ = from_link(link_params(document, place))
         at.query_params.clear()
         at.query_params.update(to_link(setup)[0])
         at.run()
@@ -165,7 +165,7 @@ def seen(document: str, beginning: str, *stages: str) -> list[np.ndarray]:
     ]
     (place,) = [place for d, text, place in rows if d == document and str(text).startswith(beginning)]
     names = [place.parameters["stage"], *stages] if "stage" in place.parameters else list(stages)
-    capture = capture_of(setup_of_link(document, place)[0], names)
+    capture = capture_of(from_link(link_params(document, place))[0], names)
     return [capture[name] for name in names]
 
 
@@ -240,14 +240,14 @@ def test_the_trained_weights_align() -> None:
 
 def test_four_heads_have_a_row_for_it() -> None:
     (place,) = [c.link for c in CONCEPTS if str(c.text).startswith("Four heads look at “it”")]
-    capture = capture_of(setup_of_link("004", place)[0], ["encoder.layers.1.self_attn.weights"])
+    capture = capture_of(from_link(link_params("004", place))[0], ["encoder.layers.1.self_attn.weights"])
     assert capture.tokens("source")[0][int(place.parameters["att_query"])] == "it"
     assert capture["encoder.layers.1.self_attn.weights"].shape == (1, 4, 12, 12)
 
 
 def test_learned_rows_know_their_neighbours() -> None:
     (place,) = [c.link for c in CONCEPTS if str(c.text) == "Positions as a learned table"]
-    setup, _ = setup_of_link("004", place)
+    setup, _ = from_link(link_params("004", place))
     rows = setup.card.load().get_parameter("encoder.pos_embedding.weight").detach().numpy()[:12]
     alike = rows @ rows.T / np.outer(length(rows), length(rows))
     near, far = np.diagonal(alike, 1).mean(), np.diagonal(alike, 6).mean()

@@ -206,19 +206,6 @@ def to_convention(may: np.ndarray, convention: MaskConvention) -> np.ndarray:
     return may.copy() if convention == "may" else ~may
 
 
-def from_convention(mask: np.ndarray, convention: MaskConvention) -> np.ndarray:
-    """Convert a mask in a convention to bool, True = may attend.
-
-    Raises `ValueError` if an additive mask holds anything but 0 and −∞, as a position bias does.
-    """
-    if convention == "additive":
-        other = mask[(mask != 0) & ~np.isneginf(mask)]
-        if other.size:
-            raise ValueError(f"an additive mask holds {other.flat[0]}, which is neither 0 nor −∞; keep a bias out of the mask.")
-        return mask == 0
-    return mask.copy() if convention == "may" else ~mask
-
-
 # ---------------------------------------------------------------- the effect of a mask
 
 

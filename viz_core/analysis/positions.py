@@ -161,11 +161,6 @@ def similarity_profiles(positions: Sequence[int], length: int, d_model: int, bas
     return [SimilarityProfile(p, x, row, expected[np.abs(x)]) for p, x, row in zip(positions, distances, measured, strict=True)]
 
 
-def similarity_profile(position: int, length: int, d_model: int, base: float = 10000.0) -> SimilarityProfile:
-    """Return the similarity of one position to each of `length` positions."""
-    return similarity_profiles([position], length, d_model, base)[0]
-
-
 # ---------------------------------------------------------------- vector norms
 
 

@@ -32,31 +32,29 @@ MAX_D_MODEL = 1024
 class Check:
     """The condition for a value of a setting to be valid. fits: what is valid, for the sentence of `SettingError`.
 
-    choices: all valid values, if they can be listed. kind: those of kind "size" or "switch" are in `transformer_config.SIZES` or
-    `SWITCHES`.
+    choices: all valid values, if they can be listed.
     """
 
     is_valid: Callable[[Any], bool]
     fits: LazyText | tuple[Any, ...]
-    kind: Literal["choice", "size", "switch", "other"] = "other"
     optional: bool = False  # whether None is valid, which stands for a derived value
     choices: tuple[str, ...] = ()
 
 
 def choice(*choices: str) -> Check:
     """Return the check that a value is one of the choices."""
-    return Check(is_valid=lambda x: x in choices, fits=choices, kind="choice", choices=choices)
+    return Check(is_valid=lambda x: x in choices, fits=choices, choices=choices)
 
 
 def size(least: int = 1, optional: bool = False) -> Check:
     """Return the check that a value is a whole number of at least `least`."""
     return Check(is_valid=lambda x: is_int(x) and x >= least, fits=lazy("a whole number of at least {least}", least=least),
-                 kind="size", optional=optional)
+                 optional=optional)
 
 
 def switch(optional: bool = False) -> Check:
     """Return the check that a value is True or False."""
-    return Check(is_valid=lambda x: isinstance(x, bool), fits=(True, False), kind="switch", optional=optional)
+    return Check(is_valid=lambda x: isinstance(x, bool), fits=(True, False), optional=optional)
 
 
 def is_int(value: object) -> bool:

@@ -29,10 +29,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 # Aliases of values by field, accepted so that older links, cards and notebooks still open.
 RENAMED_VALUES: dict[str, dict[str, str]] = {"empty_row": {"as filled": "softmax"}}
-SIZES, SWITCHES = (
-    tuple(n for n, s in SETTINGS.items() if s.check is not None and s.check.kind == kind and not s.check.optional)
-    for kind in ("size", "switch")
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

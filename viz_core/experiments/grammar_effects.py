@@ -34,11 +34,6 @@ class MeasuredSentence:
     question: Question
     effects: HeadEffects
 
-    @property
-    def key_position(self) -> int:
-        """The source position aligned with the question's word: that of the replaced word."""
-        return self.change.position
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceEffects:

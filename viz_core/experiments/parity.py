@@ -98,11 +98,6 @@ class Parity:
         return next((c.stage for c in self.checks if not c.agrees), "")
 
     @property
-    def largest_difference_stage(self) -> str:
-        """The stage with the largest difference; "" if there is none."""
-        return max(self.checks, key=lambda c: c.difference).stage if self.difference else ""
-
-    @property
     def size(self) -> float:
         """The largest finite absolute value over all stages."""
         return max((c.size for c in self.checks), default=0.0)

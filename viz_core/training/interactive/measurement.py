@@ -53,10 +53,6 @@ class Machine:
         """The processor without its family and model."""
         return self.processor.partition(FAMILY_SEPARATOR)[0]
 
-    def is_same_kind(self, other: Self) -> bool:
-        """Return whether a run should give bit-identical numbers on both machines."""
-        return (self.processor, self.vectors, self.torch) == (other.processor, other.vectors, other.torch)
-
 
 def describe_machine() -> Machine:
     """Return this machine: its processor by name and, where available, family and model; its cores, vectors and torch version."""

@@ -266,18 +266,14 @@ def _link_html(document: str, link: PageLink, about: str = "") -> str:
     return f'<a href="{html.escape(page_url(document, link))}" aria-label="{label}">{html.escape(str(PAGES[link.page].title))}</a>'
 
 
-def setup_of_link(document: str, link: PageLink) -> tuple[Setup, Sequence[tuple[str, str]]]:
-    """Return the setup of a link, with what to look at as its note, and the errors of the link, which should be none."""
-    return from_link(_link_params(document, link))
-
-
-def _link_params(document: str, link: PageLink) -> dict[str, str]:
+def link_params(document: str, link: PageLink) -> dict[str, str]:
+    """Return the query parameters of a `PageLink` of a document, with what to look at as its note."""
     return {"preset": document, "note": str(link.takeaway)} | dict(link.parameters)
 
 
 def page_url(document: str, link: PageLink) -> str:
     """Return the URL of a `PageLink` of a document, relative to any page."""
-    query = _query_string(tuple(_link_params(document, link).items()), language())
+    query = _query_string(tuple(link_params(document, link).items()), language())
     return ("./" if link.page == "home" else link.page) + (f"?{query}" if query else "")
 
 
