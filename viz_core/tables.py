@@ -1,6 +1,6 @@
 """The tables of the app as pandas DataFrames, for pages, CSV files and notebooks.
 
-    tables.ledger(capture.config, 1, 12, 11)     every tensor: shape, parameters, FLOPs, bytes
+    tables.stage_costs(capture.config, 1, 12, 11)    every tensor: shape, parameters, FLOPs, bytes
     tables.head_profiles(capture, "cross")       statistics of each head
     tables.predictions(capture)                  the likeliest next words
     tables.depth(capture)                        the residual stream by depth
@@ -43,7 +43,7 @@ from viz_core.analysis.logit_lens import LogitLens
 from viz_core.analysis.norm_placement import METRICS, depth_curves
 from viz_core.analysis.run_alignment import Divergence
 from viz_core.analysis.stage_costs import StageCost, stage_statistics, with_statistics
-from viz_core.analysis.stage_costs import stage_costs as lines_of
+from viz_core.analysis.stage_costs import stage_costs as costs_of
 from viz_core.analysis.summary import top_predictions as predicted
 from viz_core.capture import Capture
 from viz_core.capture.tidy import csv_bytes
@@ -77,43 +77,43 @@ __all__ = [
     "head_profiles",
     "held_out_scores",
     "induction",
-    "ledger",
-    "ledger_rows",
     "lens",
     "parity",
     "patching",
     "predictions",
     "prepending",
     "reordering",
+    "stage_cost_rows",
+    "stage_costs",
     "teacher_forcing",
     "training",
 ]
 
 
-def ledger(
+def stage_costs(
     config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0, capture: Capture | None = None
 ) -> pd.DataFrame:
     """Return one row per tensor of a run of `batch` sentences, with the statistics of `capture` if given."""
-    found = lines_of(config, batch, source_len, target_len)
-    return ledger_rows(found if capture is None else with_statistics(found, stage_statistics(capture)))
+    costs = costs_of(config, batch, source_len, target_len)
+    return stage_cost_rows(costs if capture is None else with_statistics(costs, stage_statistics(capture)))
 
 
-def ledger_rows(ledger: Iterable[StageCost]) -> pd.DataFrame:
-    """Return one row per line of a ledger: the tensor, its sizes and costs, its names elsewhere, and statistics if it has them.
+def stage_cost_rows(costs: Iterable[StageCost]) -> pd.DataFrame:
+    """Return one row per tensor: its sizes and costs, its names elsewhere, and statistics if it has them.
 
     The column sequence_first has the axes in PositionalEncoding (document 001), with tokens before sentences; "" where that
     document has no such tensor.
     """
     rows = []
-    for line in ledger:
+    for cost in costs:
         row = {
-            "stage": line.name, "axes": " ".join(line.stage.axes), "shape": line.shape,
-            "symbolic_shape": " × ".join(map(str, line.symbolic_shape)), "meaning": line.stage.meaning, "block": line.stage.block,
-            "part": line.part, "dtype": line.stage.dtype, "cells": math.prod(line.shape), "parameters": line.parameters,
-            "parameter_tensors": ", ".join(map(_parameter, line.parameter_specs)), "flops": line.flops, "bytes": line.nbytes,
-            **line.stage.aliases, "sequence_first": " ".join(line.sequence_first_axes or ()),
+            "stage": cost.name, "axes": " ".join(cost.stage.axes), "shape": cost.shape,
+            "symbolic_shape": " × ".join(map(str, cost.symbolic_shape)), "meaning": cost.stage.meaning, "block": cost.stage.block,
+            "part": cost.part, "dtype": cost.stage.dtype, "cells": math.prod(cost.shape), "parameters": cost.parameters,
+            "parameter_tensors": ", ".join(map(_parameter, cost.parameter_specs)), "flops": cost.flops, "bytes": cost.nbytes,
+            **cost.stage.aliases, "sequence_first": " ".join(cost.sequence_first_axes or ()),
         }
-        rows.append(row | ({} if line.statistics is None else asdict(line.statistics)))
+        rows.append(row | ({} if cost.statistics is None else asdict(cost.statistics)))
     return pd.DataFrame(rows)
 
 

@@ -1,4 +1,4 @@
-"""The ledger: against the capture's own arrays, numpy, the sequence-first reference model, and torch's RNN."""
+"""The costs of stages: against the capture's own arrays, numpy, the sequence-first reference model, and torch's RNN."""
 
 import math
 from collections.abc import Sequence
@@ -230,7 +230,7 @@ def test_stages_that_come_and_go() -> None:
 
 @pytest.mark.parametrize("config", GROWN)
 @pytest.mark.parametrize("amount", ["flops", "nbytes"])
-def test_growth_is_the_ledgers_at_every_length(config: TransformerConfig, amount: Amount) -> None:
+def test_growth_is_that_of_the_stage_costs_at_every_length(config: TransformerConfig, amount: Amount) -> None:
     lengths = (1, 2, 7, 100)
     found = cost_growth(config, lengths, amount)
     for i, n in enumerate(lengths):

@@ -24,7 +24,6 @@ from tests.benchmarks import (
     crowd,
     forward,
     keyboard,
-    ledger,
     measure,
     memory,
     norms,
@@ -34,6 +33,7 @@ from tests.benchmarks import (
     reconnect,
     recording,
     servers,
+    stage_table,
     start,
     stepping,
     training,
@@ -43,13 +43,13 @@ from tests.benchmarks import (
 )
 from tests.browser.conftest import find_browser
 
-BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "stepping": stepping, "ledger": ledger,
+BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "stepping": stepping, "stage_table": stage_table,
               "writing_page": writing_page, "positions": positions, "attention": attention, "norms": norms, "weights": weights,
               "start": start, "cold": cold, "training": training, "beside_training": beside_training, "change": change,
               "crowd": crowd,
               "reconnect": reconnect, "keyboard": keyboard, "memory": memory, "patching": patching,
               "cause": cause, "offline": offline}
-IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard",
+IN_BROWSER = ("stepping", "stage_table", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard",
               "cause", "offline")
 
 

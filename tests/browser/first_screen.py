@@ -25,7 +25,7 @@ BODIES = """(key) => {
     const place = document.querySelector(".st-key-lab_picture");
     if (!place) return null;
     const found = [], own = [], texts = [];
-    const body = "canvas, .lanes, svg.plot, .faces, .drawing svg, .js-plotly-plot, .ledger .table, table, .lab-drawn";
+    const body = "canvas, .lanes, svg.plot, .faces, .drawing svg, .js-plotly-plot, .stage-table .table, table, .lab-drawn";
     // A table that scrolls counts as far as it is to be seen.
     const clipped = (table) => {
         let box = table.getBoundingClientRect(), [left, top, right, bottom] = [box.left, box.top, box.right, box.bottom];

@@ -57,8 +57,8 @@ def test_the_files_are_what_this_visitors_page_shows(
     a_heads_numbers(page)
     for each in (page, visitor):
         go(each, each.url.replace("/attention?", "/shapes?"))
-    the_ledger(page, 4)
-    the_ledger(visitor, 3)
+    the_stage_table(page, 4)
+    the_stage_table(visitor, 3)
 
 
 def a_heads_numbers(page: Page) -> None:
@@ -73,7 +73,7 @@ def a_heads_numbers(page: Page) -> None:
     assert {at: f"{float(table[at]):.6g}" for at in seen} == {at: f"{x:.6g}" for at, x in seen.items()}
 
 
-def the_ledger(page: Page, heads: int) -> None:
+def the_stage_table(page: Page, heads: int) -> None:
     shapes = page.locator(".body .row .cell.shape").all_text_contents()
     read = pd.read_csv(io.BytesIO(download(page, "lab_file_shapes_csv")))
     weights = read["shape"][read["stage"] == "encoder.layers.0.self_attn.weights"].iloc[0]

@@ -85,7 +85,7 @@ def shown(page: Page) -> dict[str, object]:
         return {
             drawn: all("canvas[data-drawn]").map(data("drawn")), picks: all("canvas[data-drawn]").map(data("pick")),
             told: all("canvas[data-drawn]").map((e) => e.ariaLabel), arithmetic: all(".arithmetic").map((e) => e.textContent),
-            heads: all(".view[data-heads]").map(data("heads")), rows: all(".ledger").map(data("shown")),
+            heads: all(".view[data-heads]").map(data("heads")), rows: all(".stage-table").map(data("shown")),
             marks: all(".row.changed, .row.new, .row.cost").length, open: all("details[open] > summary").map((e) => e.innerText),
             switches: all("[role=switch], input[type=checkbox]").map((e) => e.checked ?? e.ariaChecked),
             sliders: all("[role=slider], input[type=range]").map((e) => [e.ariaLabel, e.ariaValueText, e.value]),

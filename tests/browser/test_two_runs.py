@@ -67,7 +67,7 @@ def test_a_word_is_changed_and_the_difference_is_followed(serve: Callable[..., s
     assert query(page)["cells"].startswith("walk_canvas.2.2.")
 
     nav(page, "shapes").click()
-    page.locator(".ledger .row").first.wait_for()
+    page.locator(".stage-table .row").first.wait_for()
     idle(page)
     assert "only the words do" in page.locator(".st-key-lab_hint").inner_text()
     button(page, "lab_clear_a").click()

@@ -1,4 +1,4 @@
-"""The charts of costs hold the ledger's own numbers, under titles that say what they show."""
+"""The charts of costs hold the numbers of the stage costs, under titles that say what they show."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from viz_core.analysis import stage_costs as ledger
+from viz_core.analysis import stage_costs as costs
 from viz_core.analysis.stage_costs import PART_OF_CLASS, TOKEN_PAIRS
 from viz_core.config import TransformerConfig
 from viz_core.figures import plot_data as tables
@@ -55,11 +55,11 @@ def test_titles_of_the_bars() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("amount", ["parameters", "flops", "nbytes"])
-def test_every_part_has_a_colour_of_its_own(preset: str, amount: ledger.Amount) -> None:
-    lines = ledger.stage_costs(PRESETS[preset].config, 1, 6, 5)
-    figure = shapes.block_cost_figure(ledger.amounts_by_block(lines, amount), "", "")
+def test_every_part_has_a_colour_of_its_own(preset: str, amount: costs.Amount) -> None:
+    lines = costs.stage_costs(PRESETS[preset].config, 1, 6, 5)
+    figure = shapes.block_cost_figure(costs.amounts_by_block(lines, amount), "", "")
     drawn = sum(sum(trace.x) for trace in figure.data if trace.type == "bar")
-    assert drawn == ledger.total_amount(lines, amount)
+    assert drawn == costs.total_amount(lines, amount)
 
 
 def test_the_theme_knows_every_part() -> None:
@@ -75,8 +75,8 @@ def test_a_model_without_cost_has_no_bars() -> None:
 
 
 @pytest.mark.parametrize("amount", ["flops", "nbytes"])
-def test_curves_are_the_growth_on_logarithmic_axes(amount: ledger.Amount) -> None:
-    found = ledger.cost_growth(CONFIG, LENGTHS, amount)
+def test_curves_are_the_growth_on_logarithmic_axes(amount: costs.Amount) -> None:
+    found = costs.cost_growth(CONFIG, LENGTHS, amount)
     figure = shapes.cost_growth_figure(found, "FLOPs against tokens", "FLOPs", current_length=6)
     curves = [trace for trace in figure.data if trace.mode == "lines"]
     for trace, expected in zip(curves, (found.quadratic, found.linear, found.rnn), strict=True):
@@ -87,11 +87,11 @@ def test_curves_are_the_growth_on_logarithmic_axes(amount: ledger.Amount) -> Non
 
 
 def test_the_crossing_lies_on_both_curves() -> None:
-    found = ledger.cost_growth(CONFIG, LENGTHS)
+    found = costs.cost_growth(CONFIG, LENGTHS)
     drawn = named(shapes.cost_growth_figure(found, "", ""))
     mark, label = drawn["crossing"], drawn["equal"]
     (n,), (cost,) = mark.x, mark.y
-    at = ledger.cost_growth(CONFIG, [n])
+    at = costs.cost_growth(CONFIG, [n])
     assert cost == pytest.approx(at.quadratic[0]) == pytest.approx(at.linear[0])
     assert label.text[1] == f" equal at N = {n:,.0f} " and list(label.x) == [n, n]
     assert label.y[0] == cost and label.y[1] <= min(found.quadratic.min(), found.linear.min(), found.rnn.min())  # below all curves
@@ -99,12 +99,12 @@ def test_the_crossing_lies_on_both_curves() -> None:
 
 @pytest.mark.parametrize("change", [{"n_encoder_layers": 0, "n_decoder_layers": 0}, {"d_ff": 100_000}])
 def test_a_crossing_out_of_sight_is_not_marked(change: dict[str, int]) -> None:
-    found = ledger.cost_growth(replace(TransformerConfig(), **change), LENGTHS)
+    found = costs.cost_growth(replace(TransformerConfig(), **change), LENGTHS)
     assert "crossing" not in named(shapes.cost_growth_figure(found, "", ""))
 
 
 def test_the_length_of_this_run_is_marked() -> None:
-    found = ledger.cost_growth(CONFIG, LENGTHS)
+    found = costs.cost_growth(CONFIG, LENGTHS)
     line = named(shapes.cost_growth_figure(found, "", "", current_length=6))["this run"]
     assert list(line.x) == [6, 6] and line.text[1].strip() == "this run: N = 6" and line.textposition == "middle right"
     far = named(shapes.cost_growth_figure(found, "", "", current_length=int(found.lengths[-1])))["this run"]
@@ -115,7 +115,7 @@ def test_the_length_of_this_run_is_marked() -> None:
 
 
 def test_the_input_is_left_as_it_was() -> None:
-    found, blocks = ledger.cost_growth(CONFIG, LENGTHS), {name: dict(parts) for name, parts in BLOCKS.items()}
+    found, blocks = costs.cost_growth(CONFIG, LENGTHS), {name: dict(parts) for name, parts in BLOCKS.items()}
     before = [x.copy() for x in (found.lengths, found.quadratic, found.linear, found.rnn)]
     shapes.cost_growth_figure(found, "", "", current_length=3)
     shapes.block_cost_figure(blocks, "", "")

@@ -159,13 +159,13 @@ def test_predictions_are_the_likeliest_words(capture: Capture) -> None:
     assert frame["token"].tolist()[0] == "<bos>"
 
 
-def test_the_ledger_has_a_row_a_tensor(capture: Capture) -> None:
+def test_the_stage_costs_have_a_row_a_tensor(capture: Capture) -> None:
     lengths = [capture[f"ids.{side}"].shape[1] for side in ("source", "target")]
-    frame = tables.ledger(CONFIG, 2, *lengths, capture=capture).set_index("stage")
+    frame = tables.stage_costs(CONFIG, 2, *lengths, capture=capture).set_index("stage")
     assert list(frame.index) == list(capture)
     assert frame["bytes"].sum() == capture.nbytes and frame.loc["encoder.embed", "shape"] == capture["encoder.embed"].shape
     assert frame.loc["encoder.embed", "mean"] == pytest.approx(float(capture["encoder.embed"].mean()), abs=1e-6)
-    assert "mean" not in tables.ledger(CONFIG, 2, *lengths)
+    assert "mean" not in tables.stage_costs(CONFIG, 2, *lengths)
 
 
 def test_depth_has_the_curves() -> None:

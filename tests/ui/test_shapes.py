@@ -23,7 +23,7 @@ from viz_core.text import UntrainedTokenizer
 from viz_core.ui.components.table import StageTableFilter
 from viz_core.ui.pages.shapes.change import describe_change, narrower_qk_dim
 from viz_core.ui.pages.shapes.columns import COLUMNS
-from viz_core.ui.pages.shapes.declaration import LEDGER_COLUMNS
+from viz_core.ui.pages.shapes.declaration import COLUMN_GROUPS
 from viz_core.ui.pages.shapes.size import SEEN_KEY, RunSize, run_size
 from viz_core.ui.pages.shapes.tensor_table import csv_file_name, lines_as_csv
 from viz_core.ui.shell import context_of
@@ -113,7 +113,7 @@ def test_every_kind_of_model(open_shapes: Open, architecture: str, position: str
 
 
 def test_each_choice_adds_its_columns(open_shapes: Open) -> None:
-    for choice in LEDGER_COLUMNS:
+    for choice in COLUMN_GROUPS:
         at = open_shapes(**tiny(shapes_columns=choice))
         added = [str(c.label) for c in COLUMNS if c.group == choice]
         assert added and labels(at) == FIRST + added
@@ -271,7 +271,7 @@ def test_the_csv_reread_by_pandas_is_the_run(config: TransformerConfig) -> None:
     file = lines_as_csv(lines)
     read = pd.read_csv(io.BytesIO(file), keep_default_na=False)
     assert read.columns[0] == "stage" and all(re.fullmatch("[a-z_]+", name) for name in read)  # names in code
-    for name, column in tables.ledger_rows(lines).items():
+    for name, column in tables.stage_cost_rows(lines).items():
         assert list(read[name].map(str)) == list(column.map(str)), name
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in read.select_dtypes("str").to_numpy().ravel())
     assert list(read["stage"]) == list(capture) and list(read["shape"]) == [str(x.shape) for x in capture.values()]
@@ -302,7 +302,7 @@ def test_the_file_is_named_by_its_setup() -> None:
 # ---------------------------------------------------------------- without a run
 
 
-def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Open) -> None:
+def test_gpt2_small_at_1024_tokens_has_a_table_of_stages(open_shapes: Open) -> None:
     at = open_shapes(
         preset="000", architecture="decoder-only", n_heads="12", d_model="768", qk_dim="768", d_ff="3072", n_decoder_layers="12",
         norm="pre", position="learned", max_len="1024", target_vocab_size="30000", tie_output="on",

@@ -70,7 +70,7 @@ class StageTableRow:
 def _html() -> str:
     texts = (_("Filter"), _("Find a name (q), an axis (H) or a word"), _("Block"), _("Part"))
     label, placeholder, block, part = map(escape, texts)
-    return f"""<div class="ledger">
+    return f"""<div class="stage-table">
 <div class="find">
   <input type="search" aria-label="{label}" placeholder="{placeholder}"
    maxlength="{MAX_SELECTION_CHARS}">

@@ -1,4 +1,4 @@
-/* The rows of the table as they are sent (`ledger_json`): each value once, and in the rows its index. */
+/* The rows of the table as they are sent (`stage_table_json`): each value once, and in the rows its index. */
 
 export const readRows = ({ values, extras, rows }) =>
   rows.map((indices) => {

@@ -13,7 +13,7 @@ const GROW = { name: 1, text: 2 }; // how columns share the remaining width
 const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data: bytes, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".ledger");
+  const root = parentElement.querySelector(".stage-table");
   if (!views.has(root)) views.set(root, new View(root));
   const view = views.get(root);
   view.send = setTriggerValue;

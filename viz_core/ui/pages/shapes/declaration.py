@@ -4,7 +4,7 @@ from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
-LEDGER_COLUMNS = (
+COLUMN_GROUPS = (
     "symbolic_shape", "dtype", "parameters", "flops", "bytes", "statistics", "documents", "torch", "hugging_face",
     "transformer_lens", "sequence_first",
 )
@@ -36,7 +36,7 @@ PAGE = PageSpec(
         UrlParam("shapes_filter", ""),
         UrlParam("shapes_block", "all", old_values=OLD_BLOCK_NAMES),
         UrlParam("shapes_part", "all", old_values=OLD_PART_NAMES),
-        UrlParam("shapes_columns", (), LEDGER_COLUMNS, is_multiple=True, old_values=OLD_COLUMN_NAMES),
+        UrlParam("shapes_columns", (), COLUMN_GROUPS, is_multiple=True, old_values=OLD_COLUMN_NAMES),
         UrlParam("shapes_before", "", max_chars=MAX_SIZE_CHARS),  # the size against which changes are marked; "": nothing is marked
         UrlParam("shapes_marked", False, (False, True)),
     ),

@@ -193,7 +193,7 @@ def _with_run_statistics(context: PageContext, lines: tuple[StageCost, ...]) -> 
     from viz_core.ui.shell.caching.server_cache import cached_result
 
     capture = context.capture
-    return with_statistics(lines, cached_result("ledger statistics", context.run_key(), lambda: stage_statistics(capture)))
+    return with_statistics(lines, cached_result("stage statistics", context.run_key(), lambda: stage_statistics(capture)))
 
 
 def table_as_csv(setup: Setup, progress: Callable[[float], object]) -> bytes:
@@ -205,10 +205,10 @@ def table_as_csv(setup: Setup, progress: Callable[[float], object]) -> bytes:
 
 
 def lines_as_csv(lines: Sequence[StageCost], progress: Callable[[float], object] = lambda share: None) -> bytes:
-    """Return the columns of `viz_core.tables.ledger_rows` as CSV, with identifiers instead of titles."""
+    """Return the columns of `viz_core.tables.stage_cost_rows` as CSV, with identifiers instead of titles."""
     from viz_core import tables  # imports pandas, which takes half a second and is not needed to draw the page
 
-    return tables.csv_bytes(tables.ledger_rows(lines), progress)
+    return tables.csv_bytes(tables.stage_cost_rows(lines), progress)
 
 
 def csv_file_name(setup: Setup) -> str:

@@ -23,14 +23,14 @@ LAYERS, SMALL = 12, 2
 WORDS = ("sc", "scores", "decoder scores", "weights", "norm out", "ffn", "tok embed", "d_ff", "")  # typed one after another
 COLUMNS = ("bytes", "FLOPs", "torch")
 
-LEDGER = 'const ledger = roots().map((root) => root.querySelector(".ledger")).find(Boolean);'
-SHOWS = f"({{shown}}) => {{ {LEDGER} return ledger?.dataset.shown === String(shown); }}"
+TABLE = 'const stage_table = roots().map((root) => root.querySelector(".stage-table")).find(Boolean);'
+SHOWS = f"({{shown}}) => {{ {TABLE} return stage_table?.dataset.shown === String(shown); }}"
 IN_LINK = """({part}) => (new URLSearchParams(location.search).get("shapes_part") ?? "all") === part"""
-HAS = f'({{columns}}) => {{ {LEDGER} return ledger?.querySelectorAll(".head .cell").length === columns; }}'
+HAS = f'({{columns}}) => {{ {TABLE} return stage_table?.querySelectorAll(".head .cell").length === columns; }}'
 
 SCROLL = """async () => {
     const box = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
-        .map((host) => host.shadowRoot.querySelector(".ledger .box")).find(Boolean);
+        .map((host) => host.shadowRoot.querySelector(".stage-table .box")).find(Boolean);
     const frames = [];
     let last = await new Promise(requestAnimationFrame);
     for (let y = 0; y < box.scrollHeight - box.clientHeight; y += 600) {
