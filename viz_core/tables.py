@@ -214,8 +214,8 @@ def continuations(traces: Mapping[str, "GenerationTrace"], word: Callable[[int],
     """
     return _with_words(pd.DataFrame([
         {"path": name, "step": step, "id": id, "logprob": logprob, "total": total}
-        for name, trail in traces.items()
-        for step, (id, logprob, total) in enumerate(zip(trail.ids, trail.logprobs, trail.logprobs.cumsum(), strict=True))
+        for name, trace in traces.items()
+        for step, (id, logprob, total) in enumerate(zip(trace.ids, trace.logprobs, trace.logprobs.cumsum(), strict=True))
     ], columns=["path", "step", "id", "logprob", "total"]), word)
 
 

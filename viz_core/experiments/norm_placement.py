@@ -119,9 +119,9 @@ def truncated_run(capture: Capture, model: Transformer, depth: int) -> Capture:
             norm(x, tracer.scope(f"{stack}.final_norm"))
         arrays |= tracer.arrays()
     tokens = {side: capture.tokens(side) for side in capture.sides}
-    carried = [capture.copied_words(item) for item in range(capture.n_sentences)]
+    copied = [capture.copied_words(item) for item in range(capture.n_sentences)]
     is_token = {side: capture.token_mask(side) for side in tokens}
-    return Capture(config, arrays, tokens, carried, token_masks=is_token, seed=capture.seed, device=capture.device,
+    return Capture(config, arrays, tokens, copied, token_masks=is_token, seed=capture.seed, device=capture.device,
                    milliseconds=capture.milliseconds)
 
 

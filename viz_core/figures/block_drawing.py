@@ -157,11 +157,11 @@ def blocks_html(highlighted: str = "", has_cross_attention: bool = False, dark: 
     figures = "".join(
         ('<figure style="margin:0;flex:0 1 340px"><figcaption style="font-weight:600">'
          + f'{name}: {"x + f(LayerNorm(x))" if pre else "LayerNorm(x + f(x))"}</figcaption><img alt="'
-         + _("One layer of {name}: {told}", name=name, told=told)
+         + _("One layer of {name}: {told}", name=name, told=caption)
          + '" style="display:block;max-width:100%;height:auto;margin:6px 0" '
          + f'src="data:image/svg+xml,{quote(block_svg(pre, highlighted, has_cross_attention, dark))}">'
-         + f'<div style="{NOTE_STYLE}">{told}</div></figure>')
-        for pre, name, told in sides
+         + f'<div style="{NOTE_STYLE}">{caption}</div></figure>')
+        for pre, name, caption in sides
     )
     row = "display:flex;flex-wrap:wrap;line-height:1.4"
     return f'<div style="{row};gap:18px 40px;margin:4px 0 10px">{figures}</div><div style="{row};gap:4px 24px">{key}</div>'

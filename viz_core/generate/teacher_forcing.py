@@ -92,10 +92,10 @@ def compare_with_forced_error(
         return ForcedErrorComparison(forcing, None, forcing.generated_ids, forcing.free_running_losses, forcing.diverges_at)
     alone = trace_generation(model, start, source, eos_id=eos_id, max_new_tokens=len(labels))
     second = int(np.argsort(-alone.logits[at], kind="stable")[1])
-    trail = trace_generation(model, start, source, eos_id=eos_id, max_new_tokens=len(labels), forced_ids=[*alone.ids[:at], second])
-    free = np.array([_loss(row, label) for row, label in zip(trail.logits, labels, strict=False)])
-    diverges_at = next((i for i, (a, b) in enumerate(zip(trail.ids, labels, strict=False)) if a != b), None)
-    return ForcedErrorComparison(forcing, at, trail.ids, _frozen(free), diverges_at)
+    trace = trace_generation(model, start, source, eos_id=eos_id, max_new_tokens=len(labels), forced_ids=[*alone.ids[:at], second])
+    free = np.array([_loss(row, label) for row, label in zip(trace.logits, labels, strict=False)])
+    diverges_at = next((i for i, (a, b) in enumerate(zip(trace.ids, labels, strict=False)) if a != b), None)
+    return ForcedErrorComparison(forcing, at, trace.ids, _frozen(free), diverges_at)
 
 
 def _teacher_forced_logits(model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None) -> Tensor:

@@ -103,11 +103,11 @@ def _token_chooser(strategy: Greedy | Sampling, batch: int, max_new_tokens: int)
         return lambda logits, step: logits.argmax(dim=-1)
     numbers = [random_numbers(strategy.seed, row, max_new_tokens).tolist() for row in range(batch)]  # [B][steps]
 
-    def drawn(logits: Tensor, step: int) -> Tensor:
+    def choose(logits: Tensor, step: int) -> Tensor:
         rows = zip(logits.cpu().numpy(), numbers, strict=True)
         return torch.tensor([sample(row, strategy, u[step]).token for row, u in rows], device=logits.device)
 
-    return drawn
+    return choose
 
 
 def _cut_at_eos(row: list[int], eos_id: int) -> Continuation:
@@ -171,7 +171,7 @@ def write_batch(
     max_new_tokens = min(max_new_tokens, c.max_len - 1) if c.has_position_table else max_new_tokens
     found = generate(model, ids["target"], ids["source"], eos_id=target.eos_id, max_new_tokens=max_new_tokens)
     return tuple(
-        _generation(one, with_copied_words(target, carried)) for one, carried in zip(found, batch.copied_words, strict=True)
+        _generation(one, with_copied_words(target, copied)) for one, copied in zip(found, batch.copied_words, strict=True)
     )
 
 

@@ -131,18 +131,18 @@ class Vocabulary:
 
     def _assign_ids(self, pieces: Sequence[Piece]) -> tuple[list[int], tuple[str, ...]]:
         """Return the ids of a sentence, and the words in the slots afterwards."""
-        carried, slots, ids = list(self.copied_words), self._index.slots, []
-        numbers = {_normalized(word): number for number, word in enumerate(carried[: len(slots)])}
+        copied, slots, ids = list(self.copied_words), self._index.slots, []
+        numbers = {_normalized(word): number for number, word in enumerate(copied[: len(slots)])}
         titled = False
         for token, word in pieces:
             name = titled and token[:1].isupper() and bool(slots)  # a name, even if it is a known word: Mr. Brown
             number, id = numbers.get(_normalized(word)), 0 if name else self._id(word)
             titled = _normalized(word) in TITLES and self._known(word)
-            if number is None and not id and len(carried) < len(slots) and _IS_WORD.search(word):
-                number = numbers[_normalized(word)] = len(carried)
-                carried.append(token)
+            if number is None and not id and len(copied) < len(slots) and _IS_WORD.search(word):
+                number = numbers[_normalized(word)] = len(copied)
+                copied.append(token)
             ids.append(slots[number] if number is not None else id or self.unk_id)
-        return ids, tuple(carried)
+        return ids, tuple(copied)
 
     def _id(self, word: str) -> int:
         """Return the id of a typed word; 0 if it is unknown."""
@@ -175,17 +175,17 @@ class Vocabulary:
         return bool(self._id(word))
 
     def _split_run(self, whole: Piece, *, spaced: bool) -> list[Piece]:
-        piece, known, carried = whole.token, self._index.known, self.copied_words
+        piece, known, copied = whole.token, self._index.known, self.copied_words
         clusters = split_characters(piece)
-        if cluster_kind(clusters[0][:3]) != "H" or piece in known or piece in carried:
+        if cluster_kind(clusters[0][:3]) != "H" or piece in known or piece in copied:
             return [whole]
-        longest = max(self._index.longest, *(len(word) for word in carried if len(word) <= MAX_COPIED_CHARS), 0)
+        longest = max(self._index.longest, *(len(word) for word in copied if len(word) <= MAX_COPIED_CHARS), 0)
         cuts: list[int] = []  # where tokens start
         start, unknown = 0, False
         while start < len(clusters):
             ends = range(min(start + longest, len(clusters)), start, -1)
             texts = ((end, "".join(clusters[start:end])) for end in ends)
-            end = next((end for end, text in texts if text in known or text in carried), None)
+            end = next((end for end, text in texts if text in known or text in copied), None)
             if end is None and spaced:
                 return [whole]
             if end is not None or not unknown:  # adjacent unknown characters are one word

@@ -24,8 +24,8 @@ INDEX_FILE = "index.txt"
 
 def catalogue() -> Mapping[str, Card]:
     """Return the cards of all available models by name: `server_models()`, then weights of visitors."""
-    brought = shared_user_weights().cards()
-    return MappingProxyType({**server_models(), **brought}) if brought else server_models()
+    user_cards = shared_user_weights().cards()
+    return MappingProxyType({**server_models(), **user_cards}) if user_cards else server_models()
 
 
 @lru_cache(maxsize=1)

@@ -191,7 +191,7 @@ def measure_checkpoint(model: Transformer, plan: CheckpointPlan, vocabulary: Map
         return measures
     score = score_eval_set(model, vocabulary)
     shares = {"known": score.known_share, "translated": score.accuracy, "translated_later": score.accuracy_with_later}
-    everyday = {"sentences": score.n_sentences, **{name: round(share, 4) for name, share in shares.items()}}
+    eval_scores = {"sentences": score.n_sentences, **{name: round(share, 4) for name, share in shares.items()}}
     resolved = pronoun_examples(HELD_OUT_SEED, max(1, n // SENTENCES_PER_PRONOUN))
     if plan.settings.alignment_weight:
         measures["taught"] = {what: list(head) for what, head in supervised_heads(plan.config).items()}
@@ -200,7 +200,7 @@ def measure_checkpoint(model: Transformer, plan: CheckpointPlan, vocabulary: Map
     others = list(islice(examples(THRESHOLD_SEED, held_out=True), n))
     lost = measure_lost_words(model, vocabulary, writes, reads, others, held_out, HELD_OUT_SEED)
     return measures | {
-        "everyday": everyday, "exact_match": round(exact_match(model, held_out, vocabulary), 4), "pronouns": len(resolved),
+        "everyday": eval_scores, "exact_match": round(exact_match(model, held_out, vocabulary), 4), "pronouns": len(resolved),
         **attention, "lost_words": asdict(lost),
     }
 
@@ -230,13 +230,13 @@ def card_facts(plan: CheckpointPlan, settings: TrainingSettings, measures: Mappi
         return about
     aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]
     (i, j), (k, m) = best_head(aer, largest=False), best_head(referent)
-    everyday = measures["everyday"]
+    scores = measures["everyday"]
     return (
         about
         | {
-            "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of "
-            f"them from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations "
-            f"that were accepted later count; {everyday['known']:.1%} of their words are in the vocabulary",
+            "everyday sentences": f"{scores['translated']:.1%} of {scores['sentences']} sentences that people type, none of "
+            f"them from the grammar, are translated as a person did, {scores['translated_later']:.1%} if right translations "
+            f"that were accepted later count; {scores['known']:.1%} of their words are in the vocabulary",
             "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
             "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
             "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends "

@@ -110,10 +110,10 @@ def open_page(page: PageSpec, preload: Callable[[], None] = preload_all) -> Page
             keep_button()
     setup = current_setup()
     set_glosses(glosses_in_use(setup))
-    if faults := st.session_state.get(LINK_ERRORS, []):
+    if errors := st.session_state.get(LINK_ERRORS, []):
         st.warning(
             first_paragraphs(
-                [_("The link says {written}, which {fault}.", written=code_span(written), fault=fault) for written, fault in faults]
+                [_("The link says {written}, which {fault}.", written=code_span(written), fault=fault) for written, fault in errors]
             )
         )
     for note in st.session_state.pop(NOTICES, []):

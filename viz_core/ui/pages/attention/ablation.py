@@ -250,7 +250,7 @@ def _ablation_controls(
     offered = [n for n in names if n in ATTENTION_HEADS]
     here, off = f"{focus.kind}.{focus.layer}.{focus.head}", tuple(chosen) or ("none",)
 
-    def drawn(name: str) -> None:
+    def on_head(name: str) -> None:
         set_url_params(att_off=off)
         choose_head(names[widget_value(name)])
 
@@ -260,7 +260,7 @@ def _ablation_controls(
     def scores(name: str) -> None:  # keeps the heads that are switched off
         set_url_params(**{name: widget_value(name), "att_off": off})
 
-    widget(st.selectbox, "att_drawn", _("Head that is drawn"), here, drawn, options=list(names), width=180,
+    widget(st.selectbox, "att_drawn", _("Head that is drawn"), here, on_head, options=list(names), width=180,
            format_func=lambda n: _head_label(*names[n]), label_visibility="collapsed")
     widget(st.multiselect, "att_off", _("Heads switched off"), list(chosen), switched_off, options=offered,
            format_func=lambda n: _head_label(*names[n]), placeholder=_("Heads to switch off"), width=250,

@@ -94,10 +94,10 @@ def _replacement_controls(context: PageContext, capture: Capture, focus: MaskFoc
     if not typed.strip():
         return place, _replacement_ids(context, focus, side)[place]
     tokenizer = context.sentence_tokenizers(focus.item)[side]
-    carried, lost = unknown_words(tokenizer, typed)
-    if carried:
+    copied, lost = unknown_words(tokenizer, typed)
+    if copied:
         st.caption(_("This model does not know {unknown} and reads it as a slot token, which it can copy.",
-                     unknown=code_spans(carried)))
+                     unknown=code_spans(copied)))
     if lost:
         st.caption(_(r"This model does not know {unknown} and reads \<unk> instead.", unknown=code_spans(lost)))
     read, ids = tokenizer.tokens_and_ids(typed)

@@ -70,10 +70,10 @@ def note_truncation(words: "SentenceTokens") -> None:
 
 def note_unknown_words(tokenizer: AnyTokenizer, text: str) -> None:
     """Show which words are not in the vocabulary of trained weights."""
-    carried, lost = unknown_words(tokenizer, text)
-    if carried:
+    copied, lost = unknown_words(tokenizer, text)
+    if copied:
         st.caption(_("These words are not in the model's vocabulary and are read as slot tokens, which the model can copy: "
-                     "{unknown}.", unknown=code_spans(carried)))
+                     "{unknown}.", unknown=code_spans(copied)))
     if lost:
         st.caption(_(r"These words are not in the model's vocabulary and are read as \<unk>: {unknown}.",
                      unknown=code_spans(lost)))

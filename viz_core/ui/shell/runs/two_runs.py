@@ -75,8 +75,8 @@ def two_runs(context: PageContext, options: Sequence[RunView] = ("a", "b", "diff
         if url_param("patch"):
             st.caption(_("The link patches B with a value of A but has no run A, so B is shown without the patch."))
         return None
-    kept, faults = from_query(url_param("kept"))
-    for written, fault in faults[:1]:
+    kept, errors = from_query(url_param("kept"))
+    for written, fault in errors[:1]:
         st.caption(_("The link's A says {written}, which {fault}.", written=code_span(written), fault=fault))
     with st.container(key="lab_runs", horizontal=True, vertical_alignment="center", gap="small"):
         found = _aligned_or_reason(context, context_of(kept), options)

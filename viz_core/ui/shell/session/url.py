@@ -68,9 +68,9 @@ def read_link(page: str, tab_text: str) -> None:
 def _take_setup(params: Mapping[str, str]) -> None:
     """Store the setup of a link, its errors, the missing weights, and the name of its overflow text."""
     state = st.session_state
-    state[SETUP], faults = from_link(params)
-    gone = [fault for fault in faults if fault[0].startswith(f"weights={USER_WEIGHTS_PREFIX}")]
-    state[LINK_ERRORS], state[MISSING_WEIGHTS] = [fault for fault in faults if fault not in gone], gone[0] if gone else None
+    state[SETUP], errors = from_link(params)
+    gone = [error for error in errors if error[0].startswith(f"weights={USER_WEIGHTS_PREFIX}")]
+    state[LINK_ERRORS], state[MISSING_WEIGHTS] = [error for error in errors if error not in gone], gone[0] if gone else None
     state[OUTDATED] = bool(gone) and state.get(RETURNING, False)
     state[MISSING_TEXT] = params.get(OVERFLOW_PARAM, "")
 
