@@ -30,7 +30,7 @@ from viz_core.training.interactive.run_history import initial_snapshot
 from viz_core.training.interactive.trained_weights import TrainedWeights
 from viz_core.training.jobs.engine import engine
 from viz_core.ui.components import calls, export, lines
-from viz_core.ui.components.calls import Group
+from viz_core.ui.components.calls import Container
 from viz_core.weights.user_weights import shared_user_weights
 
 MEAN = {"source": "<s> $x$ =1+1 שלום 🎉 the the", "target": "`a` <pad> \\n {b} ' \" $y$"}
@@ -72,7 +72,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
         sound(at)
         return list(found)
 
-    def store(key: str, variables: Group, n_rows: int) -> None:
+    def store(key: str, variables: Container, n_rows: int) -> None:
         keep(key, variables, n_rows)
         kept, first = export.registered_export(key), next(iter(variables.parts))
         assert isinstance(kept, export.Export)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from viz_core.ui.components.calls import Attribute, Call, Expression, Group, Input, Item, ScreenOnly
+from viz_core.ui.components.calls import Attribute, Call, Container, Expression, Input, Item, ScreenOnly
 
 MAX_NESTED_CHARS = 60  # characters of a call inside a call; a longer one gets a variable
 MAX_ELEMENT_CHARS = 100  # characters of a call in a list; a longer one gets a variable
@@ -139,7 +139,7 @@ class _Writer:
                 return f"{part(owner)}.{name}"
             case Item(owner=owner, index=index):
                 return f"{part(owner)}[{self._index(index, part)}]"
-            case Group(parts=parts):
+            case Container(parts=parts):
                 return self._text(parts, part, wide)
             case Call(function=function, args=args, kwargs=kwargs):
                 called = part(function) if isinstance(function, Expression) else self._imported(function)
@@ -208,7 +208,7 @@ def _children(x: Any) -> Iterator[Any]:
         case Item(owner=owner, index=index):
             yield owner
             yield from index if isinstance(index, tuple) else (index,)
-        case Group(parts=parts):
+        case Container(parts=parts):
             yield parts
         case list() | tuple():
             yield from x

@@ -128,7 +128,7 @@ class Item(Expression[Any]):
         return Item(_copied(self.owner, copies), _copied(self.index, copies))
 
 
-class Group(Expression[Any]):
+class Container(Expression[Any]):
     """A list, tuple or dict with expressions in it."""
 
     __slots__ = ("parts",)
@@ -140,8 +140,8 @@ class Group(Expression[Any]):
     def _computed(self) -> Any:
         return evaluated(self.parts)
 
-    def _copy(self, copies: dict[int, Expression[Any]]) -> "Group":
-        return Group(_copied(self.parts, copies))
+    def _copy(self, copies: dict[int, Expression[Any]]) -> "Container":
+        return Container(_copied(self.parts, copies))
 
 
 class ScreenOnly(Expression[T_co]):
@@ -194,14 +194,14 @@ def evaluated(x: Any) -> Any:
 
 def is_recorded(x: Any) -> bool:
     """Return whether this is an expression of calls, as opposed to a plain value."""
-    if isinstance(x, Group):
+    if isinstance(x, Container):
         return isinstance(x.parts, list | tuple) and any(map(is_recorded, x.parts))
     return isinstance(x, Expression)
 
 
 def as_expression(x: Any) -> Expression[Any]:
     """Return a container of expressions as an expression."""
-    return x if isinstance(x, Expression) else Group(x)
+    return x if isinstance(x, Expression) else Container(x)
 
 
 def _copied(x: Any, copies: dict[int, Expression[Any]]) -> Any:

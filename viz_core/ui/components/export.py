@@ -14,7 +14,7 @@ import streamlit as st
 from viz_core.config.limits import CSV_BYTES_PER_ROW, MAX_EXPORT_BYTES, megabytes
 from viz_core.messages import translate as _
 from viz_core.ui.components.call_code import notebook_code
-from viz_core.ui.components.calls import Expression, Group, as_expression, is_recorded
+from viz_core.ui.components.calls import Container, Expression, as_expression, is_recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,10 +102,10 @@ def register_picture(key: str, variables: Mapping[str, Any], n_rows: int = 0) ->
     """
     if not is_recorded(as_expression(next(iter(variables.values())))):
         return
-    _store(key, Group({name: as_expression(each) for name, each in variables.items()}), n_rows)
+    _store(key, Container({name: as_expression(each) for name, each in variables.items()}), n_rows)
 
 
-def _store(key: str, variables: Group, n_rows: int) -> None:
+def _store(key: str, variables: Container, n_rows: int) -> None:
     kept: Any = variables.without_values()
     _exports()[key] = Export(kept.parts, n_rows)
 

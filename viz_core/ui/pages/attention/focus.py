@@ -25,7 +25,7 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, ColourMode, head_title
 from viz_core.messages import translate as _
-from viz_core.ui.components.calls import Call, Expression, Group
+from viz_core.ui.components.calls import Call, Container, Expression
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.shared.word_swap import WordSwap
 from viz_core.ui.shell import PageContext, TwoRuns, current_setup, update_setup, url_param
@@ -196,7 +196,7 @@ def words_of_both_runs_call(two: TwoRuns, kind: AttentionKind, focus: AttentionF
         return ()
     a, b, __ = both_runs(two)
     in_a = kind in attention_kinds(two.aligned.a.config)
-    return (Group((words_call(a, kind, focus) if in_a else None, words_call(b, kind, focus))).named("words"),)
+    return (Container((words_call(a, kind, focus) if in_a else None, words_call(b, kind, focus))).named("words"),)
 
 
 def weights_of_picked_pair(context: PageContext, capture: Capture, focus: AttentionFocus) -> np.ndarray:

@@ -16,7 +16,7 @@ from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, bidi_isolated, group_words
-from viz_core.ui.components.calls import Call, Group
+from viz_core.ui.components.calls import Call, Container
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.escape import code_span, escaped
@@ -163,7 +163,7 @@ def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None
     run = RunInputs(context)
     found = Call(top_predictions, run.capture, item).with_value(ranked)[at]
     name = run.token_names(side, item)
-    words = Group([Call(name, i) for i in ranked[at].ids]).named("words")
+    words = Container([Call(name, i) for i in ranked[at].ids]).named("words")
     after = run.capture.method("tokens", side)[item][ranked[at].position]
     bars = Call(next_words_html, found, words, context.config.output_vocab_size, after,
                 at_same_position=context.predicts_own_position, **run.glosses())

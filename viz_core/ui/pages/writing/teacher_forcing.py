@@ -16,7 +16,7 @@ from viz_core.generate.teacher_forcing import ForcedErrorComparison, compare_wit
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import display_tokens
-from viz_core.ui.components.calls import Call, Expression, Group, ScreenOnly
+from viz_core.ui.components.calls import Call, Container, Expression, ScreenOnly
 from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.escape import escaped, token_code_span
 from viz_core.ui.pages.writing.prompt import SECONDS_PER_TOKEN, Prompt
@@ -51,7 +51,7 @@ def teacher_forcing_section(context: PageContext, prompt: Prompt) -> None:
             "unless it writes a wrong token by itself."))
         assert context.capture is not None
         sentence_picker(context, context.capture)
-    run, true_ids = RunInputs(context), Group(list(labels)).named("labels")
+    run, true_ids = RunInputs(context), Container(list(labels)).named("labels")
     with main:
         compared = _compare_losses(context, prompt, labels, true_ids, error_token)
         if compared is not None:
