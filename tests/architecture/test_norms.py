@@ -34,13 +34,16 @@ def missing_in_norm(name: str, norm: Norm) -> Iterator[str]:
     where = f"viz_core/config/norms.py, {name!r}"
     yield from (f"{where} has an empty {f.name}" for f in fields(norm) if getattr(norm, f.name) in ("", {}))
     yield from _missing_in_model(name, norm, where)
-    own = [stage.name for stage in NORM_STAGES.get(name, ())]
+    own = {stage.name: stage for stage in NORM_STAGES.get(name, ())}
     if not own:
         yield f"viz_core/stages/specs.py has no stages of {name!r}: add them to NORM_STAGES"
         return
     for stage in ["mean"] * norm.subtracts_mean + [norm.mean_square_stage, "normalized", "out"]:
         if stage not in own:
             yield f"viz_core/stages/specs.py has no stage {stage!r} of {name!r} in NORM_STAGES"
+        elif stage == norm.mean_square_stage and own[stage].symbol != norm.mean_square_latex:
+            yield (f"{where}: its mean_square_latex is {norm.mean_square_latex!r}, and the symbol of stage {stage!r} is "
+                   f"{own[stage].symbol!r}")
     for stage in own:
         if ("norm", stage) not in OPERATION_BUILDERS:
             yield (f"viz_core/analysis/cell_explanation.py has no arithmetic for stage {stage!r} of {name!r}: add it to "
@@ -94,6 +97,7 @@ def test_the_table_names_every_norm() -> None:
     ({"parameters": {"weight": "γ"}}, "its parameters are ['weight'], and those of LayerNorm are ['weight', 'bias']"),
     ({"subtracts_mean": False}, "LayerNorm does not compute the formula of its facts"),
     ({"mean_square_stage": "mean_square"}, "specs.py has no stage 'mean_square' of 'layer'"),
+    ({"mean_square_latex": r"\sigma"}, r"its mean_square_latex is '\\sigma', and the symbol of stage 'var' is '\\sigma^2'"),
 ], ids=str)
 def test_what_an_entry_lacks_is_told(change: dict[str, Any], told: str) -> None:
     gaps = list(missing_in_norm("layer", replace(NORMS["layer"], **change)))

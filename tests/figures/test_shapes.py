@@ -32,7 +32,7 @@ def named(figure: go.Figure) -> dict[str, go.Bar | go.Scatter]:
 def test_bars_are_the_amounts_stacked_by_part() -> None:
     figure = shapes.block_cost_figure(BLOCKS, "Parameters by block", "parameters")
     bars = {name: list(trace.x) for name, trace in named(figure).items() if trace.type == "bar"}
-    assert bars == {"embedding": [30, 0, 0], "attention": [0, 40, 0], "LayerNorm": [0, 10, 0], "output": [0, 0, 20]}
+    assert bars == {"embedding": [30, 0, 0], "attention": [0, 40, 0], "norms": [0, 10, 0], "output": [0, 0, 20]}
     assert figure.layout.barmode == "stack"
     rows = tables.figure(figure)
     assert rows[rows.trace == "attention"].text.tolist() == ["Encoder embedding", "Encoder layers 0–1", "Output"]

@@ -19,8 +19,9 @@ from viz_core.ui.shell.setup import error_message
     ({"d_model": 3}, "d_model 3 does not split into 4 equal heads; choose 4."),
     ({"source_pad_id": 1000}, "Source pad id 1000 is outside the vocabulary of 1,000 words; choose an id from 0 to 999."),
     ({"norm": "none", "final_norm": True},
-     "Final norm has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms are."),
-    ({"norm": "most"}, "LayerNorm cannot be most; choose after each sum (Post-LN), before each sub-layer (Pre-LN) or none."),
+     "Final norm has no effect in a model without norms; turn it off, or choose where the norms are."),
+    ({"norm": "most"},
+     "Place of the norm cannot be most; choose after each sum (Post-LN), before each sub-layer (Pre-LN) or none."),
     ({"dropout": 2.0}, "dropout cannot be 2.0; choose a number from 0 up to, not including, 1."),
 ])
 def test_a_setting_is_named_by_its_label(change: dict, words: str) -> None:

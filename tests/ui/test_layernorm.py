@@ -50,7 +50,7 @@ def test_every_kind_of_model(open_at: Open, more: dict[str, str], section: str) 
     at = open_at(section, **more)
     assert not at.warning
     if section == "token" and more.get("norm") == "none" and "norm_embedding" not in more:
-        assert "no LayerNorm" in at.info[0].value and not at.get("plotly_chart")
+        assert "no norm" in at.info[0].value and not at.get("plotly_chart")
     elif section == "token":
         assert len(bars(at)) == 5
     else:

@@ -191,12 +191,12 @@ def test_the_positions_page_tells_how_fast_columns_turn_and_which_part_is_longer
 def test_the_norms_page_says_of_depth_only_what_holds_for_what_is_drawn(open_at: Open, setting: str, metric: str) -> None:
     drawn = ("pre", "plain") if setting == "1 head" else ("post", "pre")
     at = open_at("norms", setting, norm_section="depth", norm_metric=metric, norm_placements=",".join(drawn))
-    activation = setup_of(at).config.activation
-    assert depth_hint(metric, drawn, activation) in "\n".join(m.value for m in at.markdown)
+    config = setup_of(at).config
+    assert depth_hint(metric, drawn, config) in "\n".join(m.value for m in at.markdown)
     if metric == "power":
-        assert ("Post-LN's LayerNorm brings ‖x‖²/d back to 1" in told(at)) == ("post" in drawn)
+        assert ("Post-LN's norm brings ‖x‖²/d back to 1" in told(at)) == ("post" in drawn)
     else:
-        assert ("passes nothing on and learns nothing" in told(at)) == (activation == "relu")
+        assert ("passes nothing on and learns nothing" in told(at)) == (config.activation == "relu")
 
 
 @each_setting

@@ -1,4 +1,4 @@
-"""LayerNorm step by step, LayerNorm compared with BatchNorm, and histograms of activations by layer.
+"""A norm step by step, LayerNorm compared with BatchNorm, and histograms of activations by layer.
 
 Axes as in the stage table: B sentence, T token, D feature of the residual stream. All sums are in float64; a variance is
 biased (divided by the count), as in Transformer_code (002) and in torch.
@@ -27,11 +27,11 @@ HISTOGRAM_RANGE_IN_RMS = 4.0  # the range of a linear histogram, in root mean sq
 LOG_SCALE_RATIO = 20.0  # layers whose root mean squares differ by a larger factor get a logarithmic scale
 
 
-# ---------------------------------------------------------------- the LayerNorms of a model
+# ---------------------------------------------------------------- the norms of a model
 
 
 class LayerNormSite(NamedTuple):
-    """One LayerNorm of a model. input_stage: the stage it normalizes; layer: None for the embedding's and the final LayerNorm."""
+    """One norm of a model. input_stage: the stage it normalizes; layer: None for the embedding's and the final norm."""
 
     path: str  # "decoder.layers.1.norm_ffn"
     input_stage: str
@@ -68,19 +68,20 @@ def residual_stream_stages(config: TransformerConfig, side: Side) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class LayerNormSteps:
-    """The steps of one norm on one token, in float64: γ (x - μ) / √(σ² + ε) + β, with one array [D] per step.
+    """The steps of one norm on one token, in float64: γ (x - μ) / √(p + ε) + β, with one array [D] per step; p is `var`.
 
-    Of a norm that does not subtract the mean, `centered` is x and `var` the mean of x². Of one without a shift, `beta` is 0.
+    Of LayerNorm, p is the variance σ². Of a norm that does not subtract the mean, `centered` is x and p the mean of x². Of one
+    without a shift, `beta` is 0.
     """
 
     norm: Norm
     x: np.ndarray
     mean: float
-    var: float  # Σ (x - μ)² / D
+    var: float  # p, Σ (x - μ)² / D
     eps: float
-    denominator: float  # √(σ² + ε)
+    denominator: float  # √(p + ε)
     centered: np.ndarray  # x - μ
-    normalized: np.ndarray  # ÷ √(σ² + ε)
+    normalized: np.ndarray  # ÷ √(p + ε)
     gamma: np.ndarray
     scaled: np.ndarray  # × γ
     beta: np.ndarray
@@ -88,7 +89,7 @@ class LayerNormSteps:
 
     @property
     def normalized_var(self) -> float:
-        """The variance of the normalized token, σ² / (σ² + ε): 1 if ε is small compared with σ². NaN for 0 / 0."""
+        """The same mean of squares of the normalized token, p / (p + ε): 1 if ε is small compared with p. NaN for 0 / 0."""
         total = self.var + self.eps
         return self.var / total if total else math.nan
 
@@ -98,7 +99,7 @@ def layer_norm_steps(
 ) -> LayerNormSteps:
     """Return the steps of a norm on one token [D]; LayerNorm by the formula of Transformer_code (002).
 
-    The variance is divided by D, and ε is under the root. If σ² and ε are both 0, the result is 0/0 = NaN, as in torch.
+    The sum of squares is divided by D, and ε is under the root. If p and ε are both 0, the result is 0/0 = NaN, as in torch.
     """
     x, gamma, beta = (np.asarray(a, np.float64) for a in (x, gamma, beta))  # [D]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a token may hold ∞ or NaN

@@ -1,4 +1,4 @@
-"""Metrics of the residual stream by depth for a placement of the LayerNorm, and the values that theory predicts.
+"""Metrics of the residual stream by depth for a placement of the norm, and the values that theory predicts.
 
 The theory is that of Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, for a model
 at initialisation: one head, W_Q = W_K = 0, no biases, every matrix N(0, 1/d), and a Gaussian input. Powers are ‖x‖²/d.

@@ -19,9 +19,10 @@ class Norm:
 
     module: its class in `viz_core.model.layers`. torch_function: its name in torch.nn.functional. in_torch_layers: whether
     torch.nn.TransformerEncoderLayer has this norm. subtracts_mean: whether μ is subtracted from x. mean_square_stage: the local
-    name of the stage p. mean_square: the name of p in a sentence. squares: the terms whose mean is p. feature_sentence: a sentence
-    on how one feature compares with the others of its token. parameters: the symbol of each parameter by its local name, each with
-    one number per feature.
+    name of the stage p. mean_square: the name of p in a sentence. mean_square_symbol: p in a formula of plain text.
+    mean_square_latex: p in a LaTeX formula, the symbol of its stage. squares: the terms whose mean is p. feature_sentence: a
+    sentence on how one feature compares with the others of its token. parameters: the symbol of each parameter by its local name,
+    each with one number per feature.
     """
 
     title: str
@@ -34,6 +35,8 @@ class Norm:
     subtracts_mean: bool
     mean_square_stage: str
     mean_square: LazyText
+    mean_square_symbol: str | LazyText
+    mean_square_latex: str
     squares: LazyText
     feature_sentence: LazyText  # of {value}, one feature, and {standard}, the same normalized
     parameters: Mapping[str, str]
@@ -57,6 +60,8 @@ NORMS: Mapping[str, Norm] = MappingProxyType(
             subtracts_mean=True,
             mean_square_stage="var",
             mean_square=lazy("variance"),
+            mean_square_symbol="σ²",
+            mean_square_latex=r"\sigma^2",
             squares=lazy("squared distances from the mean"),
             feature_sentence=lazy("{value} is {standard} standard deviations from its token’s mean"),
             parameters=MappingProxyType({"weight": "γ", "bias": "β"}),

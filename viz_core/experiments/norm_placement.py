@@ -1,4 +1,4 @@
-"""Runs and gradients of the same weights with different placements of the LayerNorm, and the setting of Xiong et al. 2020.
+"""Runs and gradients of the same weights with different placements of the norm, and the setting of Xiong et al. 2020.
 
 A comparison uses one untrained stack (the encoder, or the decoder of a decoder-only model). It is initialised once, as Pre-LN,
 and the other placements share its parameters: `viz_core.model.init` seeds each parameter by its name, so they do not depend on

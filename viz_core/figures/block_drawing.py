@@ -34,10 +34,12 @@ class BlockPiece:
     label: str | LazyText = ""
 
 
-def block_pieces(pre_ln: bool, has_cross_attention: bool = False) -> tuple[list[BlockPiece], list[str], float]:
+def block_pieces(
+    pre_ln: bool, has_cross_attention: bool = False, norm_title: str = "LayerNorm"
+) -> tuple[list[BlockPiece], list[str], float]:
     """Return the pieces of one layer, its stages in the order of computation, and the height of the drawing.
 
-    The residual stream runs straight down. In Post-LN the LayerNorms are on it, in Pre-LN beside it.
+    The residual stream runs straight down. In Post-LN the norms are on it, in Pre-LN beside it.
     """
     pieces: list[BlockPiece] = [BlockPiece("text", ((STREAM_X, 24),), "resid_pre", True, "x")]
     order, y, last = ["resid_pre"], 36.0, "resid_pre"
@@ -45,7 +47,7 @@ def block_pieces(pre_ln: bool, has_cross_attention: bool = False) -> tuple[list[
         label, resid = SUBLAYERS[name]
         norm, out = f"norm_{name}.out", f"{name}.out"
         split, down = y + 14, y + 14
-        inner: list[tuple[str, str | LazyText]] = [(norm, "LayerNorm"), (out, label)] if pre_ln else [(out, label)]
+        inner: list[tuple[str, str | LazyText]] = [(norm, norm_title), (out, label)] if pre_ln else [(out, label)]
         path: tuple[tuple[float, float], ...] = ((STREAM_X, split), (SUBLAYER_X, split))
         for stage, text in inner:
             middle = down + ROW_HEIGHT - 8
@@ -64,7 +66,7 @@ def block_pieces(pre_ln: bool, has_cross_attention: bool = False) -> tuple[list[
         if not pre_ln:
             middle = y + ROW_HEIGHT - 22
             pieces.append(BlockPiece("line", ((STREAM_X, y), (STREAM_X, middle - BOX_HEIGHT / 2)), norm, True))
-            pieces.append(BlockPiece("box", ((STREAM_X, middle),), norm, True, "LayerNorm"))
+            pieces.append(BlockPiece("box", ((STREAM_X, middle),), norm, True, norm_title))
             order.append(norm)
             y, last = middle + BOX_HEIGHT / 2, norm
     pieces.append(BlockPiece("line", ((STREAM_X, y), (STREAM_X, y + 30)), last, True))
@@ -72,12 +74,14 @@ def block_pieces(pre_ln: bool, has_cross_attention: bool = False) -> tuple[list[
     return pieces, order, y + 58
 
 
-def block_svg(pre_ln: bool, highlighted: str = "", has_cross_attention: bool = False, dark: bool = False) -> str:
+def block_svg(
+    pre_ln: bool, highlighted: str = "", has_cross_attention: bool = False, norm_title: str = "LayerNorm", dark: bool = False
+) -> str:
     """Return one layer as SVG.
 
     highlighted: "post" or "pre" for the residual stream of that block, or a stage within the layer for the path to it.
     """
-    pieces, __, height = block_pieces(pre_ln, has_cross_attention)
+    pieces, __, height = block_pieces(pre_ln, has_cross_attention, norm_title)
     shown = [(piece, is_highlighted(piece, pre_ln, highlighted, has_cross_attention)) for piece in pieces]
     shown.sort(key=lambda one: (one[0].kind != "line", one[1]))  # boxes over lines, highlighted lines over others
     body = "".join(_piece_svg(piece, light, dark) for piece, light in shown)
@@ -137,10 +141,12 @@ def stream_and_path_colours(dark: bool) -> tuple[str, str]:
     return (theme.DIVERGING_DARK[0], theme.DIVERGING_DARK[-1]) if dark else (theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4])
 
 
-def blocks_html(highlighted: str = "", has_cross_attention: bool = False, dark: bool = False) -> str:
-    """Return HTML: both blocks side by side, or stacked on a narrow page."""
+def blocks_html(
+    highlighted: str = "", has_cross_attention: bool = False, norm_title: str = "LayerNorm", dark: bool = False
+) -> str:
+    """Return HTML: both blocks side by side, or stacked on a narrow page. norm_title: the title of their norms."""
     sides = (
-        (False, "Post-LN", _("Every LayerNorm is on the residual stream: all later norms rescale each layer's contribution.")),
+        (False, "Post-LN", _("Every norm is on the residual stream: all later norms rescale each layer's contribution.")),
         (True, "Pre-LN", _("The residual stream has only additions, from the embedding to the last layer; the norms are beside "
                            "it.")),
     )
@@ -156,10 +162,10 @@ def blocks_html(highlighted: str = "", has_cross_attention: bool = False, dark: 
     )
     figures = "".join(
         ('<figure style="margin:0;flex:0 1 340px"><figcaption style="font-weight:600">'
-         + f'{name}: {"x + f(LayerNorm(x))" if pre else "LayerNorm(x + f(x))"}</figcaption><img alt="'
+         + f'{name}: {f"x + f({norm_title}(x))" if pre else f"{norm_title}(x + f(x))"}</figcaption><img alt="'
          + _("One layer of {name}: {told}", name=name, told=caption)
          + '" style="display:block;max-width:100%;height:auto;margin:6px 0" '
-         + f'src="data:image/svg+xml,{quote(block_svg(pre, highlighted, has_cross_attention, dark))}">'
+         + f'src="data:image/svg+xml,{quote(block_svg(pre, highlighted, has_cross_attention, norm_title, dark))}">'
          + f'<div style="{NOTE_STYLE}">{caption}</div></figure>')
         for pre, name, caption in sides
     )

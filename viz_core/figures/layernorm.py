@@ -1,4 +1,4 @@
-"""Figures of one token in LayerNorm, step by step, as bars and as a formula.
+"""Figures of one token in a norm, step by step, as bars and as a formula.
 
 The numbers come from `viz_core.analysis.layernorm`.
 """
@@ -23,7 +23,7 @@ ROW_HEIGHT, FRAME_HEIGHT = 104, 96  # pixels: one step with its heading; the axi
 
 
 def layernorm_figure(steps: LayerNormSteps, feature: int, dark: bool = False) -> go.Figure:
-    """Return a figure of one token's values: one row per step of LayerNorm, one bar per feature; `feature` is marked in each.
+    """Return a figure of one token's values: one row per step of its norm, one bar per feature; `feature` is marked in each.
 
     The rows before the division share one scale, so that the shift by μ is visible; the other rows share another.
     """
@@ -43,7 +43,8 @@ def layernorm_figure(steps: LayerNormSteps, feature: int, dark: bool = False) ->
         "shapes": [{"type": "rect", "xref": "x", "x0": feature - half, "x1": feature + half, "yref": "paper", "y0": 0, "y1": 1,
                     "fillcolor": GUIDE_COLOUR, "opacity": 0.28, "line": {"width": 0}, "layer": "below"},
                    {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": steps.mean, "y1": steps.mean,
-                    "line": {"color": GUIDE_COLOUR, "width": 2, "dash": "dash"}, "visible": bool(np.isfinite(steps.mean))}],
+                    "line": {"color": GUIDE_COLOUR, "width": 2, "dash": "dash"},
+                    "visible": steps.norm.subtracts_mean and bool(np.isfinite(steps.mean))}],
     }
     traces = []
     for i, (heading, values) in enumerate(rows):
@@ -67,20 +68,21 @@ def layernorm_figure(steps: LayerNormSteps, feature: int, dark: bool = False) ->
 def layernorm_rows(steps: LayerNormSteps) -> list[tuple[str, np.ndarray]]:
     """Return (heading with its numbers, values [D]) of each step that the norm has, from the input to the output."""
     gamma, beta, norm = _range_text(steps.gamma), _range_text(steps.beta), steps.norm
-    power, root, kept = rounded(steps.var, 4), rounded(steps.denominator, 4), rounded(steps.normalized_var, 6)
+    symbol, value = norm.mean_square_symbol, rounded(steps.var, 4)
     if norm.subtracts_mean:
         rows = [
-            (_("x: mean μ = {mean} (dashed), variance σ² = {var}", mean=rounded(steps.mean, 4), var=power), steps.x),
+            (_("x: mean μ = {mean} (dashed), {mean_square} {symbol} = {value}", mean=rounded(steps.mean, 4),
+               mean_square=norm.mean_square, symbol=symbol, value=value), steps.x),
             (_("− μ: the mean is now 0"), steps.centered),
-            (_("÷ √(σ² + ε) = {root}: the variance is now {kept}", root=root, kept=kept), steps.normalized),
         ]
     else:
-        rows = [
-            (_("x: mean of x² = {power}, mean (dashed) = {mean}", mean=rounded(steps.mean, 4), power=power), steps.x),
-            (_("÷ √(mean of x² + ε) = {root}: the mean of the squares is now {kept}", root=root, kept=kept), steps.normalized),
-        ]
-    rows.append((f"× γ ({gamma})", steps.scaled))
-    return [*rows, (_("+ β ({beta}): the output", beta=beta), steps.out)] if norm.has_shift else rows
+        rows = [(_("x: {symbol} = {value}", symbol=symbol, value=value), steps.x)]
+    root, kept = rounded(steps.denominator, 4), rounded(steps.normalized_var, 6)
+    rows.append((_("÷ √({symbol} + ε) = {root}: the {mean_square} is now {kept}", symbol=symbol, root=root,
+                   mean_square=norm.mean_square, kept=kept), steps.normalized))
+    if not norm.has_shift:
+        return [*rows, (_("× γ ({gamma}): the output", gamma=gamma), steps.out)]
+    return [*rows, (f"× γ ({gamma})", steps.scaled), (_("+ β ({beta}): the output", beta=beta), steps.out)]
 
 
 def _range_text(x: np.ndarray) -> str:
@@ -108,7 +110,8 @@ def feature_formula(steps: LayerNormSteps, feature: int) -> str:
     centre, shift = r" - \mu" * norm.subtracts_mean, r" + \beta_d" * norm.has_shift
     minus = f" - {_bracketed(steps.mean)}" if norm.subtracts_mean else ""
     lines = [
-        rf"\hat x_d &= \frac{{x_d{centre}}}{{\sqrt{{\sigma^2 + \varepsilon}}}}, \qquad N_d = \gamma_d\,\hat x_d{shift}",
+        rf"\hat x_d &= \frac{{x_d{centre}}}{{\sqrt{{{norm.mean_square_latex} + \varepsilon}}}}, "
+        rf"\qquad N_d = \gamma_d\,\hat x_d{shift}",
         rf"\hat x_{{{d}}} &= \frac{{{latex_number(x)}{minus}}}{{{under}}}",
         rf"&= \frac{{{latex_number(centred)}}}{{{latex_number(steps.denominator)}}} = {latex_number(normalized)}",
         rf"N_{{{d}}} &= {gamma} \cdot {_bracketed(normalized)}" + (f" + {beta}" if norm.has_shift else ""),

@@ -1,4 +1,4 @@
-"""Figures of the placement of LayerNorm: the residual stream over depth, theory and measurement, gradients.
+"""Figures of the placement of the norm: the residual stream over depth, theory and measurement, gradients.
 
 The numbers come from `viz_core.analysis.norm_placement` and `viz_core.experiments.norm_placement`.
 """

@@ -239,13 +239,14 @@ def _numbers(part: Any, role: str = "") -> Iterator[tuple[str, str, str, float]]
                 yield from _numbers(getattr(part, field.name), field.name)
 
 
-def blocks(highlighted: str = "", has_cross_attention: bool = False) -> pd.DataFrame:
+def blocks(highlighted: str = "", has_cross_attention: bool = False, norm_title: str = "LayerNorm") -> pd.DataFrame:
     """Return one row per box or sum of a Post-LN and a Pre-LN layer, in order of computation: the stage that it computes, whether
     it is on the residual stream, and whether it is highlighted."""
     return pd.DataFrame([
         {"block": "Pre-LN" if pre else "Post-LN", "stage": piece.stage, "box": piece.label if piece.kind == "box" else "+",
          "on_stream": piece.on_residual_stream, "lit": is_highlighted(piece, pre, highlighted, has_cross_attention)}
-        for pre in (False, True) for piece in block_pieces(pre, has_cross_attention)[0] if piece.kind in ("box", "sum")
+        for pre in (False, True) for piece in block_pieces(pre, has_cross_attention, norm_title)[0]
+        if piece.kind in ("box", "sum")
     ])
 
 

@@ -15,7 +15,7 @@ from viz_core.stages import block_title
 PART_TITLES: dict[str, str | LazyText] = {  # the parts of the cost, and `TOKEN_PAIRS`
     "embedding": lazy("embedding"), "attention": lazy("attention"), TOKEN_PAIRS: lazy("pairs of tokens"),
     "feed_forward": lazy("feed-forward"),
-    "layer_norm": "LayerNorm", "residual_stream": lazy("residual stream"), "output": lazy("output"), "input": lazy("input"),
+    "layer_norm": lazy("norms"), "residual_stream": lazy("residual stream"), "output": lazy("output"), "input": lazy("input"),
     "mask": lazy("mask"),
 }
 BAR_HEIGHT, FRAME_HEIGHT = 36, 190  # pixels: a bar; the space around the bars

@@ -17,7 +17,7 @@ MESSAGES: Mapping[str, LazyText] = MappingProxyType({
     "pad_outside": lazy("{field} {value} is outside the vocabulary of {size} words; choose an id from 0 to {last}."),
     "odd_width": lazy("RoPE rotates pairs of features, and a head's query is {width} wide; choose an even width, as with qk_dim "
                       "{fits}."),
-    "norm_missing": lazy("{field} has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms are."),
+    "norm_missing": lazy("{field} has no effect in a model without norms; turn it off, or choose where the norms are."),
     "segments_without_encoder": lazy("{field} belong to an encoder, and this model has none; choose 0."),
     "logits_needed": lazy("{field} cannot be off in a model with a decoder, which ends in logits; turn it on."),
     "logits_missing": lazy("{field} needs the matrix of the vocabulary logits, which are off; turn the logits on, or {field} "

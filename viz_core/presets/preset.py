@@ -46,7 +46,7 @@ TOPIC_TITLES: dict[str, LazyText] = {
     "means": lazy("mask means"),
     "fill": lazy("fill"),
     "pad": lazy("pad id; pad row zero"),
-    "eps": lazy("LayerNorm ε"),
+    "eps": lazy("ε of the norm"),
     "dropout": lazy("dropout"),
     "init": lazy("initialisation"),
     "biases": lazy("biases"),

@@ -1,1 +1,1 @@
-"""The page on Pre-LN and Post-LN: where the LayerNorm is placed, and how it is computed."""
+"""The page on Pre-LN and Post-LN: where the norm is placed, and how it is computed."""

@@ -1,4 +1,4 @@
-"""Controls of the sections on a single LayerNorm: side, option, LayerNorm, token, feature."""
+"""Controls of the sections on a single norm: side, option, norm, token, feature."""
 
 from collections.abc import Mapping, Sequence
 
@@ -47,10 +47,11 @@ def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[
 
 
 def choose_layer_norm(context: PageContext, norms: Sequence[LayerNormSite]) -> LayerNormSite:
-    """Draw the controls that select a LayerNorm by side, role and layer, and return it."""
+    """Draw the controls that select a norm by side, role and layer, and return it."""
     side = choose_side(context, list(dict.fromkeys(p.side for p in norms)))
     on_side = [p for p in norms if p.side == side]
-    which = choose_option("norm_which", "LayerNorm", list(dict.fromkeys(p.role for p in on_side)), NORM_TITLES)
+    title = context.config.normalization.title
+    which = choose_option("norm_which", title, list(dict.fromkeys(p.role for p in on_side)), NORM_TITLES)
     of_kind = [p for p in on_side if p.role == which]
     layer = 0 if of_kind[0].layer is None else clamped_input(st.number_input, "norm_layer", _("Layer"), len(of_kind) - 1)
     return of_kind[layer]

@@ -5,7 +5,7 @@ from viz_core.messages import lazy
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
-PLACEMENTS = ("post", "pre", "pre_no_final", "none", "post_no_residual", "plain")  # of the LayerNorms
+PLACEMENTS = ("post", "pre", "pre_no_final", "none", "post_no_residual", "plain")  # of the norms
 OLD_PLACEMENT_NAMES = {"open": "pre_no_final", "cut": "post_no_residual", "bare": "plain"}
 EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # choices of ε, which is added to the variance; as in links
 
@@ -16,8 +16,8 @@ PAGE = PageSpec(
     question=lazy("Why did Pre-LN replace Post-LN?"),
     introduction=lazy("The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. "
     "Later ones normalise the input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use "
-    "the same weights and the same sentence; only the place of the LayerNorm differs."),
-    home_text=lazy("where the LayerNorm is placed, and why that matters"),
+    "the same weights and the same sentence; only the place of the norm differs."),
+    home_text=lazy("where the norm is placed, and why that matters"),
     group=lazy("The parts"),
     section_param="norm_section",
     sections=(

@@ -1,4 +1,4 @@
-"""The section that plots a metric along depth for every placement of the LayerNorm, and draws both blocks."""
+"""The section that plots a metric along depth for every placement of the norm, and draws both blocks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from viz_core.analysis.norm_placement import DepthCurve, Metric
+from viz_core.config import TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
 from viz_core.figures.block_drawing import blocks_html
 from viz_core.figures.norm_placement import METRIC_NAMES, METRIC_TITLES, PLACEMENT_TITLES, depth_figure
@@ -27,9 +28,9 @@ from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked
 HIGHLIGHTED_STAGES = {"inactive": "ffn.out", "entropy": "self_attn.out"}
 HINTS: dict[Metric, LazyText] = {
     "power": lazy("**Compare the slopes:** {placements}"),
-    "mean": lazy("**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it."),
+    "mean": lazy("**See how far the mean of the features drifts from 0:** {effect_on_mean}"),
     "std": lazy("**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a "
-                "norm it is 1."),
+                "norm, the power is 1."),
     "largest": lazy("**See how large the largest single value becomes:** it is the first to exceed the range of half precision "
                     "(float16), which ends at 65,504."),
     "cosine": lazy("**Do the tokens become the same?** At 1 all tokens of a sentence point in the same direction, and attention "
@@ -44,7 +45,7 @@ HINTS: dict[Metric, LazyText] = {
 def depth_section(context: PageContext) -> None:
     """Draw one metric of the chosen placements layer by layer, and below it one layer of Post-LN and of Pre-LN."""
     names, metric = url_param("norm_placements"), url_param("norm_metric")
-    show_hint(depth_hint(metric, names, context.config.activation))
+    show_hint(depth_hint(metric, names, context.config))
     main, rail = figure_and_rail()
     with rail:
         size_controls()
@@ -77,13 +78,14 @@ def depth_section(context: PageContext) -> None:
         warn_about_non_finite({name: odd.value() for name, (__, odd) in found.items()})
         st.markdown(_describe_last_values(curves, metric) + f" {LOG_AXIS_NOTE}" * (figure.value().layout.yaxis.type == "log"))
         _show_notes(stack, metric, names)
-    st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
+    st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a norm; "
                   "in Pre-LN the stream bypasses them all."))
     highlighted = linked_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
                                 format_func=lambda s: s or _("the stage of the metric"))
     highlighted = highlighted or HIGHLIGHTED_STAGES.get(metric, "resid_mid")
-    drawing = Call(blocks_html, highlighted, dark=ScreenOnly(is_dark()))
-    st.html(saved_html(drawing, "norm_blocks", Call("viz_core.figures.plot_data.blocks", highlighted),
+    title = context.config.normalization.title
+    drawing = Call(blocks_html, highlighted, norm_title=title, dark=ScreenOnly(is_dark()))
+    st.html(saved_html(drawing, "norm_blocks", Call("viz_core.figures.plot_data.blocks", highlighted, norm_title=title),
                        _("One layer of Post-LN and of Pre-LN")))
 
 
@@ -115,7 +117,7 @@ def _show_notes(stack: UntrainedStack, metric: Metric, names: Sequence[str]) -> 
 
 MAX_EFFECTS = 2  # placements whose effect is described above the chart; the others are described below it
 EFFECTS = {
-    "post": lazy("Post-LN's LayerNorm brings ‖x‖²/d back to 1 after every sum."),
+    "post": lazy("Post-LN's norm brings ‖x‖²/d back to 1 after every sum."),
     "pre": lazy("In Pre-LN nothing rescales the stream, so all contributions stay in it."),
     "pre_no_final": lazy("Without a final norm, Pre-LN's stream leaves the stack unscaled."),
     "none": lazy("Without any norm, nothing limits the stream."),
@@ -124,11 +126,15 @@ EFFECTS = {
 }  # the effect of each placement on the residual stream, whatever the weights
 
 
-def depth_hint(metric: Metric, names: Sequence[str], activation: str) -> str:
-    """Return the sentence above the chart: what to look at, for this metric and the drawn placements."""
-    is_exact = ACTIVATIONS[activation].zeroes_negatives  # other activations let a little through
+def depth_hint(metric: Metric, names: Sequence[str], config: TransformerConfig) -> str:
+    """Return the sentence above the chart: what to look at, for this metric, the drawn placements, and the model's config."""
+    is_exact = ACTIVATIONS[config.activation].zeroes_negatives  # other activations let a little through
+    norm = config.normalization
+    effect_on_mean = (_("{a_norm} subtracts it.", a_norm=norm.with_article) if norm.subtracts_mean
+                      else _("{a_norm} only rescales it.", a_norm=norm.with_article))
     return HINTS[metric].format(
         placements=" ".join(str(EFFECTS[name]) for name in names[:MAX_EFFECTS]) or _("they show how much each layer adds."),
+        effect_on_mean=effect_on_mean,
         passes=_("passes nothing") if is_exact else _("passes next to nothing"), learns=_("nothing") if is_exact else _("little"),
     )
 

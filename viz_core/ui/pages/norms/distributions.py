@@ -1,4 +1,4 @@
-"""The section with the distribution of one stage's values, layer by layer, in every placement of the LayerNorm."""
+"""The section with the distribution of one stage's values, layer by layer, in every placement of the norm."""
 
 from collections.abc import Sequence
 
