@@ -1,20 +1,12 @@
-"""A language that nobody speaks: every message with accents on its letters, so that a text which is not a message shows.
-
-Run as a script in that language, it opens the app's pages for two visitors at the same time, each in a thread, one of whom reads
-English, and writes every text that they show:
-
-    python -m tests.ui.pseudo FILE PAGE…    # one line of JSON a text: [language, state, where, text]
-"""
+"""A language that nobody speaks: every message with accents on its letters, so that a text which is not a message shows."""
 
 import html
 import json
 import re
 import struct
-import sys
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -195,6 +187,12 @@ def dictionary() -> re.Pattern[str]:
     return re.compile(rf"\((?:{said})\)|(?<=>)(?:{said})(?=</small>)")
 
 
+@cache
+def whole(data: str) -> re.Pattern[str]:
+    """Finds this text where it is no part of a longer word."""
+    return re.compile(rf"(?<!\w){re.escape(data)}(?!\w)")
+
+
 def plain_words(text: str, known: list[str]) -> list[str]:
     """The words of a shown text that are not in the pseudo language and are no data: runs of two plain letters or more."""
     if re.fullmatch(rf"\S+{NEXT_TOKEN_ARROW}\S+", text):  # a row of a decoder: what it reads, and what it writes
@@ -202,7 +200,8 @@ def plain_words(text: str, known: list[str]) -> list[str]:
     if text in names():
         return []
     for data in known:
-        text = re.sub(rf"(?<!\w){re.escape(data)}(?!\w)", " ", text)
+        if data in text:  # nearly none is
+            text = whole(data).sub(" ", text)
     text = dictionary().sub(" ", text)
     text = DATA.sub(" ", text)
     attributes = " ".join(SHOWN_ATTRIBUTE.findall(text))
@@ -211,13 +210,20 @@ def plain_words(text: str, known: list[str]) -> list[str]:
 
 
 @contextmanager
+def pseudo_language(file: Path) -> Iterator[None]:
+    """The server's default is the pseudo-language, whose catalogue is in this file; English is there, too."""
+    catalogue(file)
+    with patch.dict("os.environ", {messages.LANGUAGE_ENV: str(file)}):
+        forget_languages()
+        yield
+    forget_languages()
+
+
+@contextmanager
 def one_server() -> Iterator[None]:
     """Let the runs of several `AppTest`s overlap: they share a server, which `AppTest` would replace for each run."""
-    from streamlit.components.v2 import manifest_scanner
     from streamlit.testing.v1 import app_test
 
-    # Without a server Streamlit looks through every installed package for each page: half of the work.
-    manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
     server = MagicMock(spec=app_test.Runtime)
     server.media_file_mgr = app_test.MediaFileManager(app_test.MemoryMediaFileStorage("/mock/media"))
     server.dataframe_source_mgr = app_test.DataframeSourceManager()
@@ -232,8 +238,8 @@ def one_server() -> Iterator[None]:
         yield
 
 
-def walk(code: str, pages: list[str]) -> list[tuple[str, str, str, str]]:
-    """Every text of the pages in a language: (language, state, where, text)."""
+def walk(code: str, pages: list[str]) -> list[tuple[str, str, str]]:
+    """Every text that the pages show in a language: (state, where, text)."""
     from streamlit.testing.v1 import AppTest
 
     from viz_core.ui.shell.session.language import LANGUAGE
@@ -248,16 +254,5 @@ def walk(code: str, pages: list[str]) -> list[tuple[str, str, str, str]]:
             where = f"{page} {' '.join(f'{k}={v}' for k, v in state.items())}".strip()
             for error in at.exception:
                 raise AssertionError(f"{where}: {error.message}")
-            found += [(code, where, place, text) for place, text in shown(at)]
+            found += [(where, place, text) for place, text in shown(at)]
     return found
-
-
-def main(file: str, pages: list[str]) -> None:
-    codes = (messages.language(), messages.ENGLISH)
-    with one_server(), ThreadPoolExecutor(len(codes)) as threads:
-        found = list(threads.map(partial(walk, pages=pages or list(STATES)), codes))
-    Path(file).write_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for each in found for entry in each), "utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])

@@ -78,10 +78,10 @@ def test_fifty_states_are_the_same_with_every_cache_off(sent: list[ForwardMsg], 
     warm = [drawn(state, sent) for state in chosen]
 
     monkeypatch.setattr(ByteLimitedCache, "get", lambda self, key, make, *cost: make())
-    differ = []
+    differ, functions = [], list(function_caches())  # of all modules that the states need
     for state, expected in zip(reversed(chosen), reversed(warm), strict=True):
         server_cache.clear()
-        for function in list(function_caches()):
+        for function in functions:
             function.cache_clear()
         found = drawn(state, sent)
         if found != expected:

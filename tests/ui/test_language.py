@@ -1,21 +1,17 @@
 """Every text that the app shows is a message: in a language that nobody speaks, no plain word is left."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
-from tests.ui.pseudo import STATES, catalogue, data, plain_words, pseudo
-from viz_core.messages import LANGUAGE_ENV
+from tests.ui.pseudo import STATES, data, one_server, plain_words, pseudo, pseudo_language, walk
+from viz_core.messages import ENGLISH, language
 from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS
 from viz_core.training.interactive.measurement import load_measurement
 from viz_core.training.interactive.predefined_experiments import EXPERIMENTS
 from viz_core.ui.shell import PAGES
-
-ROOT = Path(__file__).parents[2]
 
 # Words that are the same in every language. Names of methods, layers and people:
 NAMES = {"LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "Pre-LN", "Post-LN", "LN", "RoPE", "ALiBi", "ReLU", "GELU", "SiLU"}
@@ -54,28 +50,25 @@ def test_dictionary_words_are_data_only_at_their_word() -> None:
 
 
 @pytest.fixture(scope="module")
-def language(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("language") / "pseudo.po"
-    catalogue(file)
-    return file
+def two_languages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pseudo_language(tmp_path_factory.mktemp("language") / "pseudo.po"), one_server():
+        yield
+
+
+GROUPS = [list(STATES)[i::4] for i in range(4)]  # for processes that share them
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pages", [list(STATES)[::2], list(STATES)[1::2]], ids=" ".join)
-def test_only_messages_are_shown(pages: list[str], language: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pages", GROUPS, ids=" ".join)
+def test_only_messages_are_shown(pages: list[str], two_languages: None) -> None:
     """Each page opens in every state of `STATES` for two visitors at once, one of whom reads the pseudo-language and one English.
 
     To the one it shows no plain word, to the other no word of the pseudo-language.
     """
-    file = tmp_path / "shown.jsonl"
-    walk = subprocess.run([sys.executable, "-m", "tests.ui.pseudo", str(file), *pages], cwd=ROOT, capture_output=True, text=True,
-                          env=os.environ | {LANGUAGE_ENV: str(language)}, check=False)
-    assert walk.returncode == 0, walk.stdout[-3000:] + walk.stderr[-3000:]
-    read = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    english = [entry for code, *entry in read if code == "en"]
+    with ThreadPoolExecutor(2) as threads:
+        shown, english = threads.map(partial(walk, pages=pages), (language(), ENGLISH))
     foreign = [f"{state} | {where} | {text[:100]!r}" for state, where, text in english if "⟦" in text or "⟧" in text]
     assert not foreign, "\n".join(foreign)
-    shown = [entry for code, *entry in read if code != "en"]
     assert len(english) > 0.9 * len(shown)
     opened = {state for state, _, _ in shown}
     for page in pages:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.ui.helpers import go, sound, start, widget
-from tests.ui.pseudo import catalogue, forget_languages, pseudo
-from viz_core.messages import LANGUAGE_ENV, in_language, language
+from tests.ui.pseudo import pseudo, pseudo_language
+from viz_core.messages import in_language, language
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.ui.page_list import PAGES
@@ -20,13 +20,8 @@ from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV
 @pytest.fixture(scope="module")
 def two_languages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The server's default is the pseudo-language, so that there are two."""
-    file = tmp_path_factory.mktemp("language") / "pseudo.po"
-    catalogue(file)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(LANGUAGE_ENV, str(file))
-        forget_languages()
+    with pseudo_language(tmp_path_factory.mktemp("language") / "pseudo.po"):
         yield
-    forget_languages()
 
 
 def rendering(code: str) -> list[str]:
