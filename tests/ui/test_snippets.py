@@ -250,9 +250,9 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
     *(("step_by_step", state | {"cells": "walk_canvas.0.0.0", "stage": stage}, {"inspected"})
       for state in (TINY, TRANSLATOR, TINY | KEPT_A | {"shown": "a", "patch": "encoder.residual.0.1"})
       for stage in ("decoder.layers.0.cross_attn.weights", "logits")),
-    ("step_by_step", TINY | {"open": "proof_more"}, {"proof_table"}),
-    ("step_by_step", TINY | KEPT_A | {"open": "proof_more", "patch": "encoder.residual.0.1"}, {"proof_table"}),
-    ("step_by_step", TRAINED | {"open": "proof_more", "n_heads": "4", "d_model": "64"}, {"proof_table"}),
+    ("step_by_step", TINY | {"open": "proof_more"}, {"parity_table"}),
+    ("step_by_step", TINY | KEPT_A | {"open": "proof_more", "patch": "encoder.residual.0.1"}, {"parity_table"}),
+    ("step_by_step", TRAINED | {"open": "proof_more", "n_heads": "4", "d_model": "64"}, {"parity_table"}),
     ("writing", TRANSLATOR | {"write_section": "forcing", "write_slip": "2"}, {"write_losses", "write_both"}),
     *(("cause", TRANSLATOR | {"cause_section": section}, {key}) for section, key in (
         ("attribution", "cause_parts_table"), ("lens", "cause_lens_words"), ("heads", "cause_heads_table"))),

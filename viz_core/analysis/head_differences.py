@@ -62,12 +62,12 @@ def head_difference(a: AllHeads, b: AllHeads, rows: PositionPairs, cols: Positio
     )
 
 
-def pooled_head_difference(found: AllHeads, max_cells: int) -> PooledHeads:
+def pooled_head_difference(heads: AllHeads, max_cells: int) -> PooledHeads:
     """Return A − B pooled to at most max_cells × max_cells cells per head: the difference of largest absolute value per block."""
-    n_rows, n_cols = found.blocked.shape
-    change = found.weights if found.gaps is None else np.where(found.gaps, 0.0, found.weights)
+    n_rows, n_cols = heads.blocked.shape
+    change = heads.weights if heads.gaps is None else np.where(heads.gaps, 0.0, heads.weights)
     block = (-(-n_rows // max_cells), -(-n_cols // max_cells))
-    return PooledHeads(max_abs_pool(change, max_cells), ~max_pool(~found.blocked, max_cells).astype(bool), block)
+    return PooledHeads(max_abs_pool(change, max_cells), ~max_pool(~heads.blocked, max_cells).astype(bool), block)
 
 
 def _aligned(one: AllHeads, rows: list[int | None], cols: list[int | None]) -> tuple[np.ndarray, np.ndarray]:

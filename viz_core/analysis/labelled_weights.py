@@ -128,13 +128,14 @@ def collect_heads(
 # ---------------------------------------------------------------- a subset of the keys
 
 
-def renormalized_kept_weights(found: LabelledWeights, kept: KeptPositions) -> tuple[LabelledWeights, np.ndarray]:
+def renormalized_kept_weights(labelled_weights: LabelledWeights, kept: KeptPositions) -> tuple[LabelledWeights, np.ndarray]:
     """Return the weights of the kept queries and keys, each row divided by the share of its weight that it keeps, and that share.
 
     The shares are [H, n].
     """
-    weights, share = renormalize_over_kept(found.weights, kept)
-    return LabelledWeights(weights, *(tuple(names[i] for i in at) for names, at in zip(found[1:], kept, strict=True))), share
+    weights, share = renormalize_over_kept(labelled_weights.weights, kept)
+    labels = (tuple(names[i] for i in at) for names, at in zip(labelled_weights[1:], kept, strict=True))
+    return LabelledWeights(weights, *labels), share
 
 
 def without_special_tokens(

@@ -86,13 +86,13 @@ def head_effects(
     return HeadEffects(stack, attention, key_weights(runs, stack, attention, key, query), *effects_above_rounding)
 
 
-def mean_effects(found: Sequence[HeadEffects]) -> HeadEffects:
+def mean_effects(effects: Sequence[HeadEffects]) -> HeadEffects:
     """Return the mean over several sentences, each with its own question and key. Raises `ValueError` if there is none."""
-    if not found:
+    if not effects:
         raise ValueError("there are no sentences to take the mean of; give at least one.")
-    denoise, noise, ablated = (np.mean([each.effect(measure) for each in found], axis=0) for measure in EFFECT_MEASURES)
-    weight = np.mean([each.weight for each in found], axis=0)
-    return HeadEffects(found[0].stack, found[0].attention, weight, denoise, noise, ablated)
+    denoise, noise, ablated = (np.mean([each.effect(measure) for each in effects], axis=0) for measure in EFFECT_MEASURES)
+    weight = np.mean([each.weight for each in effects], axis=0)
+    return HeadEffects(effects[0].stack, effects[0].attention, weight, denoise, noise, ablated)
 
 
 def key_side(stack: StackName, attention: AttentionName) -> Side:

@@ -99,23 +99,24 @@ def _span_summary(spans: Sequence[tuple[int, float, float]]) -> str:
     return ", ".join(ranges) or _("no values")
 
 
-def _ticks(found: PlacementHistograms) -> dict[str, Any]:
+def _ticks(histograms: PlacementHistograms) -> dict[str, Any]:
     """Return ticks at round numbers, or at powers of ten on the logarithmic scale, few enough to be legible."""
-    reach = float(found.edges[-1])
-    if found.scale == "linear":
+    reach = float(histograms.edges[-1])
+    if histograms.scale == "linear":
         decade = 10.0 ** np.floor(np.log10(reach))
         step = next(s * decade for s in (0.2, 0.5, 1.0, 2.0, 5.0) if reach / (s * decade) <= 4)
         ticks = step * np.arange(-int(reach / step), int(reach / step) + 1)
         return {"tickvals": ticks.tolist(), "ticktext": [rounded(t, 3) for t in ticks.tolist()]}
-    far = float(found.axis_position(found.edges)[-1])
+    far = float(histograms.axis_position(histograms.edges)[-1])
     powers, room = list[int](), 0.0  # outwards from the middle, a sixth of the axis apart
-    for power in range(int(np.ceil(np.log10(found.unit))), int(np.floor(np.log10(reach))) + 1):
-        at = float(found.axis_position(np.array(10.0**power)))
+    for power in range(int(np.ceil(np.log10(histograms.unit))), int(np.floor(np.log10(reach))) + 1):
+        at = float(histograms.axis_position(np.array(10.0**power)))
         if at >= room + far / 3:
             powers, room = [*powers, power], at
     right = [(10.0**p, f"10<sup>{with_minus_sign(str(p))}</sup>") for p in powers]
     every = [*((-x, f"−{name}") for x, name in right), (0.0, "0"), *right]
-    return {"tickvals": found.axis_position(np.array([x for x, __ in every])).tolist(), "ticktext": [name for __, name in every]}
+    positions = histograms.axis_position(np.array([x for x, __ in every]))
+    return {"tickvals": positions.tolist(), "ticktext": [name for __, name in every]}
 
 
 def _leaf_title(stage: str) -> str:

@@ -79,19 +79,19 @@ def _log_axis(values: Sequence[np.ndarray], min_ratio: float = LOG_AXIS_RATIO) -
 # ---------------------------------------------------------------- over depth
 
 
-def depth_figure(found: Mapping[str, Sequence[DepthCurve]], metric: Metric, dark: bool = False) -> go.Figure:
-    """Return a figure of one metric over depth; found: placement → curves.
+def depth_figure(curves_by_placement: Mapping[str, Sequence[DepthCurve]], metric: Metric, dark: bool = False) -> go.Figure:
+    """Return a figure of one metric over depth.
 
     Tooltips have stage, layer and value. Non-finite values are gaps.
     """
     traces = []
-    for name, curves in found.items():
+    for name, curves in curves_by_placement.items():
         for curve in curves:
             suffix, look = CURVE_STYLES[curve.kind]
             if len(curve.depth) > MAX_MARKERS and look["mode"] == "lines+markers":
                 look = look | {"mode": "lines"}
             # Without its final norm, Pre-LN has the same residual stream, so this curve is drawn dashed over the other.
-            same = name == "pre_no_final" and "pre" in found and curve.kind != "final"
+            same = name == "pre_no_final" and "pre" in curves_by_placement and curve.kind != "final"
             traces.append({
                 "x": curve.depth, "y": np.where(np.isfinite(curve.values), curve.values, np.nan),
                 "name": f"{PLACEMENT_TITLES[name]}{' · ' if suffix else ''}{suffix}", "customdata": curve.stages,
@@ -197,8 +197,8 @@ def _marker_trace(x: Any, y: Any, name: str, placement: str, symbol: str) -> dic
 # ---------------------------------------------------------------- gradients
 
 
-def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], n_batches: int, dark: bool = False) -> go.Figure:
-    """Return a figure of ‖∂L/∂W‖ of every layer; found: placement → "attention" or "feed-forward" → [L]."""
+def gradients_figure(gradients: Mapping[str, Mapping[str, np.ndarray]], n_batches: int, dark: bool = False) -> go.Figure:
+    """Return a figure of ‖∂L/∂W‖ of every layer; gradients: placement → "attention" or "feed-forward" → [L]."""
     traces: list[dict[str, Any]] = [
         {
             "x": np.arange(len(norms)), "y": np.where(np.isfinite(norms), norms, np.nan),
@@ -210,7 +210,7 @@ def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], n_batches: i
             "hovertemplate": _("{titles}, layer %{{x}}, {part}: %{{y:.4g}}<extra></extra>",
                                titles=PLACEMENT_TITLES[name], part=PART_NAMES[part]),
         }
-        for name, parts in found.items() for part, norms in parts.items()
+        for name, parts in gradients.items() for part, norms in parts.items()
     ]
     log = _log_axis([t["y"] for t in traces], 30)
     y = {"title": "‖∂L/∂W‖" + (" " + _("(log scale)") if log else "")} | (log or {"rangemode": "tozero", "tickformat": ".3~g"})

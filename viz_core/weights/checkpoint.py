@@ -48,13 +48,13 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise UserError("weights_truncated", name=path.name, reason=reason) from None
 
 
-def _check_tensors(file: str, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    for name in sorted(expected.keys() - found.keys()):
+def _check_tensors(file: str, tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    for name in sorted(expected.keys() - tensors.keys()):
         raise UserError("weights_lack", file=file, name=name)
-    for name in sorted(found.keys() - expected.keys()):
+    for name in sorted(tensors.keys() - expected.keys()):
         raise UserError("weights_extra", file=file, name=name)
     for name, want in expected.items():
-        x = found[name]
+        x = tensors[name]
         if x.shape != want.shape:
             raise UserError("weights_shape", file=file, name=name, shape=str(list(x.shape)), expected=str(list(want.shape)))
         if x.dtype not in DTYPES:

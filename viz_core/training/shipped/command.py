@@ -247,16 +247,16 @@ def card_facts(plan: CheckpointPlan, settings: TrainingSettings, measures: Mappi
     )
 
 
-def _lost_words_fact(found: Mapping[str, Any]) -> str:
+def _lost_words_fact(lost: Mapping[str, Any]) -> str:
     """Return the card's sentence about the detection of lost words and its rates."""
-    (i, j), (k, m) = found["writes"], found["reads"]
+    (i, j), (k, m) = lost["writes"], lost["reads"]
     measured = (
-        f"a content word counts as lost if its coverage is below {found['least']:.3f}: the weight that it gets where each word is "
+        f"a content word counts as lost if its coverage is below {lost['least']:.3f}: the weight that it gets where each word is "
         f"written (layer {i}, head {j}) and where that word is read (layer {k}, head {m}), summed over the words, the mean of both "
-        f"heads. Chosen on other held-out sentences, this is a false alarm for {found['false_alarms']:.1%} of {found['right']:,} "
-        f"right translations, and finds {found['alarms']:.1%} of {found['removed']:,} content words whose translation was taken out"
+        f"heads. Chosen on other held-out sentences, this is a false alarm for {lost['false_alarms']:.1%} of {lost['right']:,} "
+        f"right translations, and finds {lost['alarms']:.1%} of {lost['removed']:,} content words whose translation was taken out"
     )
-    if is_reliable_detector(found):
+    if is_reliable_detector(lost):
         return measured
     return (f"{measured}. The app does not say it of these weights: at most {MAX_FALSE_ALARMS:.0%} may be false alarms, and at "
             f"least {MIN_ALARMS:.0%} have to be found")

@@ -50,22 +50,22 @@ def patching_section(pair: RunPair, question: Question) -> None:
         st.markdown(written)
         written = ""
     measured = _effect_maps(pair, question, direction)
-    found = evaluated(measured)
-    if measured is None or found is None:
+    effects = evaluated(measured)
+    if measured is None or effects is None:
         st.markdown(written)
     else:
-        shown = found.of_kind(url_param("cause_part"))
-        show_hint(f"{written} {_hint_text(pair, found, shown, alike)}".strip())
+        shown = effects.of_kind(url_param("cause_part"))
+        show_hint(f"{written} {_hint_text(pair, effects, shown, alike)}".strip())
         with main_figure():
             _draw_maps(pair, measured, shown)
     with controls_row():
         linked_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=VALUE_LABELS.get,
                       label_visibility="collapsed")
-        _direction_control(pair, found)
+        _direction_control(pair, effects)
         question_controls(pair, question)
-    if found is not None:
-        _picked_cell(pair, found)
-        st.caption(_run_count_text(found))
+    if effects is not None:
+        _picked_cell(pair, effects)
+        st.caption(_run_count_text(effects))
 
 
 def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> Call[EffectMaps] | None:
@@ -80,11 +80,11 @@ def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> Cal
 # ---------------------------------------------------------------- the figure
 
 
-def _draw_maps(pair: RunPair, found: Expression[EffectMaps], shown: Sequence[EffectMap]) -> None:
+def _draw_maps(pair: RunPair, maps_call: Expression[EffectMaps], shown: Sequence[EffectMap]) -> None:
     """Draw the maps of the selected values, `shown`. The picked cell is the one whose value B takes from A."""
     clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "corrupted")
-    maps, word = found.method("of_kind", url_param("cause_part")), clean.token_names(pair.clean.config.output_side, pair.item)
-    data = Call(effect_map_data, maps, found.attribute("pairs"), (clean.capture, corrupted), word, pair.item)
+    maps, word = maps_call.method("of_kind", url_param("cause_part")), clean.token_names(pair.clean.config.output_side, pair.item)
+    data = Call(effect_map_data, maps, maps_call.attribute("pairs"), (clean.capture, corrupted), word, pair.item)
     cells = [each.cell(url_param("patch")) if url_param("patch") and url_param("kept") else None for each in shown]
     pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
     choose = _PatchOnClick(pair.clean.setup, pair.corrupted.setup, tuple(
@@ -117,9 +117,9 @@ class _PatchOnClick:
 # ---------------------------------------------------------------- text
 
 
-def _hint_text(pair: RunPair, found: EffectMaps, shown: Sequence[EffectMap], is_same_word: bool) -> str:
+def _hint_text(pair: RunPair, effects: EffectMaps, shown: Sequence[EffectMap], is_same_word: bool) -> str:
     """Return the hint: the shown value with the largest effect; "" for none. is_same_word: whether both runs predict one word."""
-    best = found.strongest(shown)
+    best = effects.strongest(shown)
     if best is None:
         return ""
     place = best.map.patch_site(best.row, best.col)
@@ -130,11 +130,11 @@ def _hint_text(pair: RunPair, found: EffectMaps, shown: Sequence[EffectMap], is_
     if best.map.part == "residual":
         scale = _("0: no effect, 1: full effect; embedding and last layer not counted")
     if effect < MIN_EFFECT:
-        return _small_effect_text(found, where, size, scale)
-    if found.direction == "denoise" and is_same_word:
+        return _small_effect_text(effects, where, size, scale)
+    if effects.direction == "denoise" and is_same_word:
         text = _("**What best restores the clean logits is the clean value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
-    elif found.direction == "denoise":
+    elif effects.direction == "denoise":
         text = _("**What best restores the clean answer is the clean value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     elif is_same_word:
@@ -178,45 +178,45 @@ def _answers_text(pair: RunPair, question: Question) -> tuple[str, bool]:
              changed=words[1]), True
 
 
-def _small_effect_text(found: EffectMaps, where: str, size: str, scale: str) -> str:
+def _small_effect_text(effects: EffectMaps, where: str, size: str, scale: str) -> str:
     """Return that no single value decides the answer, and how many tokens could not be patched."""
-    if found.direction == "denoise":
+    if effects.direction == "denoise":
         text = _("**No single value that can be patched determines the answer:** the largest effect is {effect}, of {place} "
                  "({scale}).", effect=size, place=where, scale=scale)
     else:
         text = _("**The answer depends on no single value that can be patched:** the largest effect is {effect}, of {place} "
                  "({scale}).", effect=size, place=where, scale=scale)
-    return f"{text} {_unpaired_tokens_text(found)}".rstrip()
+    return f"{text} {_unpaired_tokens_text(effects)}".rstrip()
 
 
-def _unpaired_tokens_text(found: EffectMaps) -> str:
+def _unpaired_tokens_text(effects: EffectMaps) -> str:
     """Return how many tokens could not be patched; "" for none."""
     return (
         ""
-        if not found.n_unpaired
+        if not effects.n_unpaired
         else plural(
             "{n} token has no partner in the other sentence and cannot be patched.",
             "{n} tokens have no partner in the other sentence and cannot be patched.",
-            found.n_unpaired,
+            effects.n_unpaired,
         )
     )
 
 
-def _run_count_text(found: EffectMaps) -> str:
+def _run_count_text(effects: EffectMaps) -> str:
     """Return how many runs were measured, what the scale means, and how many tokens could not be patched."""
     text = plural("Each cell is a separate patched run: {n:,} run.", "Each cell is a separate patched run: {n:,} runs.",
-                  found.n_runs)
-    if found.direction == "denoise":
+                  effects.n_runs)
+    if effects.direction == "denoise":
         text += " " + _("A clean value is patched into the changed run. 0: it answers as before; 1: it gives the clean answer.")
     else:
         text += " " + _("A changed value is patched into the clean run. 0: it answers as before; 1: it gives the changed answer.")
-    return f"{text} {_unpaired_tokens_text(found)}".rstrip()
+    return f"{text} {_unpaired_tokens_text(effects)}".rstrip()
 
 
-def _direction_control(pair: RunPair, found: EffectMaps | None) -> None:
+def _direction_control(pair: RunPair, effects: EffectMaps | None) -> None:
     """Draw the control of the direction: which run is the donor."""
     clean, corrupted = pair.clean.setup, pair.corrupted.setup
-    patch = () if found is None else _patch_in_other_run(found)
+    patch = () if effects is None else _patch_in_other_run(effects)
 
     def change(name: str) -> None:
         swap_direction(clean, corrupted, patch)
@@ -239,25 +239,25 @@ def _direction_control(pair: RunPair, found: EffectMaps | None) -> None:
     )
 
 
-def _patch_in_other_run(found: EffectMaps) -> tuple[object, ...]:
+def _patch_in_other_run(effects: EffectMaps) -> tuple[object, ...]:
     """Return the patch with its token index in the other run; () if nothing is patched or the token has no counterpart."""
     if not url_param("patch"):
         return ()
     stack, part, layer, head, token = url_param("patch")
     if token is None:
         return stack, part, layer, head, token
-    gives = 0 if found.direction == "denoise" else 1
-    other = next((pair[1 - gives] for pair in found.pairs[side_of(stack)] if pair[gives] == token), None)
+    gives = 0 if effects.direction == "denoise" else 1
+    other = next((pair[1 - gives] for pair in effects.pairs[side_of(stack)] if pair[gives] == token), None)
     return () if other is None else (stack, part, layer, head, other)
 
 
-def _picked_cell(pair: RunPair, found: EffectMaps) -> None:
+def _picked_cell(pair: RunPair, effects: EffectMaps) -> None:
     """Write the effect of the picked patch, with links to the pages that show the patched run."""
     if not (url_param("patch") and url_param("kept")):
         st.caption(_("Click a cell: the run with that patch becomes B on every page, and the run that the value comes from "
                      "becomes A."))
         return
-    cells = ((each, each.cell(url_param("patch"))) for each in found.maps)
+    cells = ((each, each.cell(url_param("patch"))) for each in effects.maps)
     cell = next(((each, at) for each, at in cells if at is not None), None)
     if cell is None:
         return

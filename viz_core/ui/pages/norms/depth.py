@@ -142,11 +142,11 @@ def depth_hint(metric: Metric, names: Sequence[str], config: TransformerConfig) 
 LOG_AXIS_NOTE = lazy("The axis is logarithmic: a straight line means that every layer changes the value by the same factor.")
 
 
-def _describe_last_values(found: Mapping[str, Sequence[DepthCurve]], metric: Metric) -> str:
+def _describe_last_values(curves: Mapping[str, Sequence[DepthCurve]], metric: Metric) -> str:
     """Return a sentence with the last value of every placement."""
     values = []
-    for name, curves_ in found.items():
-        for curve in curves_:
+    for name, curves_of_placement in curves.items():
+        for curve in curves_of_placement:
             if curve.kind != "sum" and len(curve.values):
                 final = " " + _("after its final norm") if curve.kind == "final" else ""
                 values.append(f"{PLACEMENT_TITLES[name]}{final} **{rounded(float(curve.values[-1]), 4)}**")

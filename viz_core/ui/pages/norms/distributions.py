@@ -74,10 +74,10 @@ def _draw_histograms(
     return found
 
 
-def describe_widths(found: PlacementHistograms) -> str:
+def describe_widths(histograms: PlacementHistograms) -> str:
     """Return whether each placement's ridges get wider or narrower from the first layer to the last, and by what factor."""
     widths = []
-    for name, s in found.by_placement.items():
+    for name, s in histograms.by_placement.items():
         if len(s.layers) > 1 and np.isfinite(s.std).all() and s.std[0] > 0:
             widths.append(_describe_width(name, float(s.std[-1] / s.std[0])))
     return _("From the first layer to the last: {widths}.", widths=", ".join(widths)) if widths else ""

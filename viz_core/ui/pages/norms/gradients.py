@@ -74,16 +74,16 @@ def _draw_by_layer(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradi
     return found.value()
 
 
-def _describe_by_layer(stack: UntrainedStack, batches: int, found: "Mapping[str, LayerGradients]") -> None:
+def _describe_by_layer(stack: UntrainedStack, batches: int, gradients: "Mapping[str, LayerGradients]") -> None:
     """Describe the chart: where the placements differ most, what was measured, and on which input."""
     more = " " + plural("and {n} batch of random words of the same shape", "and {n} batches of random words of the same shape",
                         batches - 1) if batches > 1 else ""
-    losses = ", ".join(f"{PLACEMENT_TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())
+    losses = ", ".join(f"{PLACEMENT_TITLES[n]} {rounded(g.loss, 4)}" for n, g in gradients.items())
     st.markdown(_(r"{describe_ratios} The chart shows the Frobenius norm of $\partial L/\partial W$ over all matrices of a "
                   "part, after averaging the gradient over your text{more}. The loss: {losses}. Xiong et al. (2020) prove their "
                   "theorem for the last layer only: before it, the shape of the lines depends on the words and on the width.",
-                  describe_ratios=describe_ratios(found["post"].ffn, found["pre"].ffn), more=more, losses=losses))
-    if any(not np.isfinite(x).all() for g in found.values() for x in (g.attention, g.ffn)):
+                  describe_ratios=describe_ratios(gradients["post"].ffn, gradients["pre"].ffn), more=more, losses=losses))
+    if any(not np.isfinite(x).all() for g in gradients.values() for x in (g.attention, g.ffn)):
         st.warning(_("Some gradients are infinite or NaN; their points are left out."))
     show_stack_caption(stack)
 
@@ -101,11 +101,11 @@ def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
               last=last, far=far, most=rounded(times[far], 3), near=near, least=rounded(times[near], 3)))
 
 
-def _draw_last_layer(depths: Sequence[int], found: Expression[dict[str, np.ndarray]], width: int, batches: int) -> None:
+def _draw_last_layer(depths: Sequence[int], gradients: Expression[dict[str, np.ndarray]], width: int, batches: int) -> None:
     """Draw the measured norms with the scaling of Theorem 1 (Xiong et al. 2020)."""
-    laws = Call(gradient_power_laws, depths, found)
-    chart(Call(last_layer_figure, depths, found, laws, dark=ScreenOnly(is_dark())), "norm_last")
-    powers = {name: power_law_exponent(np.array(depths), norms) for name, norms in found.value().items()}
+    laws = Call(gradient_power_laws, depths, gradients)
+    chart(Call(last_layer_figure, depths, gradients, laws, dark=ScreenOnly(is_dark())), "norm_last")
+    powers = {name: power_law_exponent(np.array(depths), norms) for name, norms in gradients.value().items()}
     st.markdown(
         _(r"**Theorem 1** (Xiong et al. 2020) bounds the gradient of the last $W^2$ by $O(d\sqrt{{\ln d}})$ in Post-LN, at any "
           r"depth, and by $O(d\sqrt{{\ln d / L}})$ in Pre-LN: the final norm divides by the stream's length, which has grown "

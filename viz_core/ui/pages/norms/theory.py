@@ -83,11 +83,11 @@ def theory_section(context: PageContext) -> None:
         with st.container(key="norm_theory", horizontal=True):
             chart(post, "norm_post", fill=True)
             chart(pre, "norm_pre", fill=True)
-    found, gain, fields = evaluated((theory, ffn_power, field_calls))
-    warn_about_non_finite(found.first_non_finite)
-    _show_comparison(found, fields, gain)
-    _describe_dropped_assumptions(broken, draws, found, fields)
-    _show_statements(found)
+    measurements, gain, fields = evaluated((theory, ffn_power, field_calls))
+    warn_about_non_finite(measurements.first_non_finite)
+    _show_comparison(measurements, fields, gain)
+    _describe_dropped_assumptions(broken, draws, measurements, fields)
+    _show_statements(measurements)
 
 
 def _measured(
@@ -113,10 +113,10 @@ def _measured(
     return shown.named("theory"), Call(ffn_gain, width, setting.config.ff_width)
 
 
-def _show_comparison(found: TheoryMeasurements, fields: Mapping[str, MeanField], gain: float) -> None:
+def _show_comparison(measurements: TheoryMeasurements, fields: Mapping[str, MeanField], gain: float) -> None:
     """Show a table that compares the measurement with each line of the theory."""
-    depth, post = layer_ends(found.post)
-    __, pre = layer_ends(found.pre)
+    depth, post = layer_ends(measurements.post)
+    __, pre = layer_ends(measurements.pre)
     low, high = pre_ln_power_bounds(depth)
     expected = fields["pre"].power[fields["pre"].depth % 1 == 0]  # after whole layers
     rows = [
@@ -160,7 +160,7 @@ def _show_comparison(found: TheoryMeasurements, fields: Mapping[str, MeanField],
 
 
 def _describe_dropped_assumptions(
-    broken: Sequence[str], draws: int, found: TheoryMeasurements, fields: Mapping[str, MeanField]
+    broken: Sequence[str], draws: int, measurements: TheoryMeasurements, fields: Mapping[str, MeanField]
 ) -> None:
     """Show what each dropped assumption changes or, if all hold, why theory and measurement still differ."""
     if not broken:
@@ -175,13 +175,13 @@ def _describe_dropped_assumptions(
                       "more attention adds.",
                       draws=plural("{n:,} draw", "{n:,} draws", draws), width=url_param("norm_width"), cosines=cosines))
         return
-    power = rounded(float(found.pre.values[0]), 3)
+    power = rounded(float(measurements.pre.values[0]), 3)
     named = [tuple(map(str, ASSUMPTION_NAMES[b])) for b in broken]
     dropped = [f"- {escaped(name)}. {escaped(effect.replace('{power}', power))}" for name, effect in named]
     st.markdown("\n".join([_("**The dropped assumptions:**"), *dropped]))
 
 
-def _show_statements(found: TheoryMeasurements) -> None:
+def _show_statements(measurements: TheoryMeasurements) -> None:
     """Show the statements of the paper, and measurements for the two lemmas without a chart."""
     from viz_core.experiments.norm_placement import autograd_jacobian_norm
 
@@ -202,10 +202,11 @@ def _show_statements(found: TheoryMeasurements) -> None:
               r"d_{ff}}{(d + d_{ff})^2}$ to $r$ and $f\,\kappa(\rho)$ to $s$, with $\kappa(\rho) = \frac1\pi (\sqrt{1-\rho^2} + "
               r"\rho(\pi - \arccos\rho))$. Post-LN divides both by $r$ after each.")
         )
-        measured, expected = autograd_jacobian_norm(found.layer_outputs[-1], found.eps), jacobian_norm(found.layer_outputs[-1])
+        outputs = measurements.layer_outputs[-1]
+        measured, expected = autograd_jacobian_norm(outputs, measurements.eps), jacobian_norm(outputs)
         table(("", _("measured now"), _("theory"), _("difference")), [
-            (_("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0"), rounded(found.relu_power_share, 4), "0.5",
-             signed_percent(found.relu_power_share / 0.5 - 1)),
+            (_("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0"), rounded(measurements.relu_power_share, 4), "0.5",
+             signed_percent(measurements.relu_power_share / 0.5 - 1)),
             (_("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd"), rounded(measured, 5), rounded(expected, 5),
              signed_percent(measured / expected - 1)),
         ])

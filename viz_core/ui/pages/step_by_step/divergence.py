@@ -122,13 +122,13 @@ def describe_divergence(runs: TwoRuns, rows: Sequence[Divergence], missing: Sequ
 
     rows: the stages that are drawn. missing: those that are left out, because their shapes in A and B differ.
     """
-    found = divergence_spread(rows)
-    if found.first is None:
+    spread = divergence_spread(rows)
+    if spread.first is None:
         sentences = [_("A and B agree at every stage shown: no ‖A − B‖ / ‖A‖ is more than {least}, which rounding alone can cause.",
                        least=rounded(DIVERGENCE_THRESHOLD, 1))]
     else:
-        sentences = [_describe_first_difference(runs, rows, found.first, missing)]
-        sentences += [_describe_side(runs, found, side) for side in dict.fromkeys(row.side for row in rows)]
+        sentences = [_describe_first_difference(runs, rows, spread.first, missing)]
+        sentences += [_describe_side(runs, spread, side) for side in dict.fromkeys(row.side for row in rows)]
     if missing:
         sentences.append(plural("{n:,} stage has another shape in A and B and is left out.",
                                 "{n:,} stages have another shape in A and B and are left out.", len(missing)))
@@ -147,20 +147,20 @@ def _describe_first_difference(runs: TwoRuns, rows: Sequence[Divergence], first:
              tokens=tokens)
 
 
-def _describe_side(runs: TwoRuns, found: DivergenceSpread, side: str) -> str:
+def _describe_side(runs: TwoRuns, spread: DivergenceSpread, side: str) -> str:
     """Return how far the difference spreads among the tokens of one side."""
-    reached, filled = found.first_by_side.get(side), found.all_tokens_from.get(side)
-    assert found.first is not None
+    reached, filled = spread.first_by_side.get(side), spread.all_tokens_from.get(side)
+    assert spread.first is not None
     if reached is None:
         return _("No {side} token differs.", side=SIDE_NAMES[side])
     if filled is None:
-        first_sentence = "" if reached is found.first else _("The {side} tokens first differ at {stage}, at {tokens}.",
+        first_sentence = "" if reached is spread.first else _("The {side} tokens first differ at {stage}, at {tokens}.",
                                                              side=SIDE_NAMES[side], stage=_stage_title(reached.name, side),
                                                              tokens=_describe_tokens(runs, reached))
         return " ".join(filter(None, [first_sentence, _("Not every {side} token differs in the end.", side=SIDE_NAMES[side])]))
-    if filled is found.first:
+    if filled is spread.first:
         return ""
-    if reached in (filled, found.first):
+    if reached in (filled, spread.first):
         return _("From {stage} on, every {side} token differs.", stage=_stage_title(filled.name, side), side=SIDE_NAMES[side])
     return _("The {side} tokens first differ at {stage}, at {tokens}; from {later} on, every one does.", side=SIDE_NAMES[side],
              stage=_stage_title(reached.name, side), tokens=_describe_tokens(runs, reached), later=_stage_title(filled.name, side))

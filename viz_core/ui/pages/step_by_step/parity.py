@@ -145,6 +145,6 @@ def _show_differences(check: "Call[Parity]") -> None:
     if parity.both_nan:
         columns["both_nan"] = _("NaN on both sides")
     columns["by"] = _("Computed in torch by")
-    data_table(frame, "proof_table", columns, _("The difference from torch of every stage"))
+    data_table(frame, "parity_table", columns, _("The difference from torch of every stage"))
     if any(check.difference == float("inf") for check in parity.checks):
         st.caption(_("Infinity: NaN on one side only."))

@@ -99,10 +99,10 @@ def _draw_tree(
                       on_open=partial(_select_node, places), frame=_paths_table(context, prompt, found))
 
 
-def _paths_table(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath]) -> Call[Any]:
+def _paths_table(context: PageContext, prompt: Prompt, paths: Mapping[str, GeneratedPath]) -> Call[Any]:
     """Return the table of all paths, for export."""
-    trails = {path_title(key): path.call for key, path in found.items()}
-    return Call("viz_core.tables.continuations", trails, RunInputs(context).token_names("target", prompt.item))
+    traces = {path_title(key): path.call for key, path in paths.items()}
+    return Call("viz_core.tables.continuations", traces, RunInputs(context).token_names("target", prompt.item))
 
 
 def _marked_node(nodes: Sequence[TreeNode], paths: Sequence[TreePath], ids: tuple[int, ...]) -> int:
@@ -173,9 +173,9 @@ def _own_continuation(ids: tuple[int, ...], text: tuple[int, ...]) -> tuple[int,
     return step, text[step:]
 
 
-def _existing_path(found: Mapping[str, GeneratedPath], ids: tuple[int, ...]) -> str:
+def _existing_path(paths: Mapping[str, GeneratedPath], ids: tuple[int, ...]) -> str:
     """Return the key of the greedy path or branch that already starts with these ids; "" if there is none."""
-    return next((key for key, path in found.items() if (key == GREEDY or key.isdigit()) and path.trace.ids[: len(ids)] == ids), "")
+    return next((key for key, path in paths.items() if (key == GREEDY or key.isdigit()) and path.trace.ids[: len(ids)] == ids), "")
 
 
 # ---------------------------------------------------------------- callbacks

@@ -113,13 +113,15 @@ def _measured_times(context: PageContext, prompt: Prompt, text: tuple[int, ...])
     )
 
 
-def _describe_cost(context: PageContext, prompt: Prompt, found: CacheTrace, step: int, last_token: str, written_token: str) -> str:
+def _describe_cost(
+    context: PageContext, prompt: Prompt, cache_trace: CacheTrace, step: int, last_token: str, written_token: str
+) -> str:
     """Return what this step computes with and without the cache, the size of the cache, and the difference of the logits."""
     costs = step_flops(context.config, 1, len(prompt.source or ()), step + 1)
     computed_flops, reused_flops = flops_with_cache(costs), flops_saved(costs)
     all_flops = computed_flops + reused_flops
     n_bytes = kv_cache_bytes(context.config, 1, len(prompt.source or ()), step + 1)
-    difference = float(found.logit_differences.max())
+    difference = float(cache_trace.logit_differences.max())
     return _("**This step reads {last} and writes {word}:** it takes {new:,} FLOPs with the cache and {all:,} without, {times} "
              "times as many. K and V of all layers now take {kept:,} bytes. The logits of the two ways differ by at most "
              "{difference}.",
@@ -129,12 +131,12 @@ def _describe_cost(context: PageContext, prompt: Prompt, found: CacheTrace, step
 
 def _describe_times(times: StepTimes, step: int) -> str:
     """Return how long this step and the whole text take with and without the cache, and why a small model gains little."""
-    cached, anew = times.cached, times.uncached
+    cached, uncached = times.cached, times.uncached
     text = _("On this machine, this step takes {cached} ms with the cache and {anew} ms without, the whole text {cached_all} ms "
              "and {anew_all} ms. The time of a step is the median of {n} runs.",
-             cached=rounded(float(cached[step]), 2), anew=rounded(float(anew[step]), 2), cached_all=rounded(float(cached.sum()), 2),
-             anew_all=rounded(float(anew.sum()), 2), n=N_PASSES)
-    if anew.sum() < MIN_SPEEDUP * cached.sum():
+             cached=rounded(float(cached[step]), 2), anew=rounded(float(uncached[step]), 2),
+             cached_all=rounded(float(cached.sum()), 2), anew_all=rounded(float(uncached.sum()), 2), n=N_PASSES)
+    if uncached.sum() < MIN_SPEEDUP * cached.sum():
         text += " " + _("With so few tokens and so small a model, most of the time goes into starting each operation, which both "
                         "ways do alike. The longer the text, the more of the time is arithmetic, which the cache saves.")
     return text

@@ -36,10 +36,10 @@ def shown_paths(context: PageContext, prompt: Prompt) -> dict[str, GeneratedPath
     """Return the paths that are shown, by their keys in links. None, after a warning, if one cannot be generated."""
     parents, shown = {parent for parent, *__ in url_param("write_branches")}, url_param("write_overlay")
     needed = {"beam": any(p.startswith(BEAM) for p in parents), "sampling": not parents.isdisjoint(SAMPLES)}
-    found = _base_paths(context, prompt, [name for name, needs in needed.items() if needs or name in shown])
-    if found is None or not _add_branches(context, prompt, found):
+    paths = _base_paths(context, prompt, [name for name, needs in needed.items() if needs or name in shown])
+    if paths is None or not _add_branches(context, prompt, paths):
         return None
-    return {key: path for key, path in found.items() if key == GREEDY or key.isdigit() or _overlay_of(key) in shown}
+    return {key: path for key, path in paths.items() if key == GREEDY or key.isdigit() or _overlay_of(key) in shown}
 
 
 def _overlay_of(key: str) -> str:
@@ -51,8 +51,8 @@ def _base_paths(context: PageContext, prompt: Prompt, overlay: Sequence[str]) ->
     """Return the greedy path and those of the chosen overlays."""
     if (greedy := generation_trace(context, prompt, Greedy())) is None:
         return None
-    found = {GREEDY: GeneratedPath(Greedy(), greedy)}
-    if "beam" in overlay and not _add_beam(context, prompt, found):
+    paths = {GREEDY: GeneratedPath(Greedy(), greedy)}
+    if "beam" in overlay and not _add_beam(context, prompt, paths):
         return None
     for number, key in enumerate(SAMPLES if "sampling" in overlay else ()):
         strategy = Sampling(
@@ -63,41 +63,41 @@ def _base_paths(context: PageContext, prompt: Prompt, overlay: Sequence[str]) ->
         )
         if (trace := generation_trace(context, prompt, strategy)) is None:
             return None
-        found[key] = GeneratedPath(strategy, trace)
-    return found
+        paths[key] = GeneratedPath(strategy, trace)
+    return paths
 
 
-def _add_beam(context: PageContext, prompt: Prompt, found: dict[str, GeneratedPath]) -> bool:
+def _add_beam(context: PageContext, prompt: Prompt, paths: dict[str, GeneratedPath]) -> bool:
     """Add all finished texts of the beam search, the best first; return whether that succeeded."""
     strategy = Beam(num_beams=url_param("write_beams"), length_penalty=url_param("write_penalty"))
     best = generation_trace(context, prompt, strategy)
     if best is None or (searched := best.value().search) is None:
         return False
     search = best.attribute("search")
-    found[BEAM] = GeneratedPath(strategy, best, searched.chosen, search)
+    paths[BEAM] = GeneratedPath(strategy, best, searched.chosen, search)
     eos = context.tokenizers["target"].eos_id
     for number, text in enumerate(searched.finished[1:], 2):
         trace = generation_trace(context, prompt, Greedy(), (*text.ids, *([eos] if text.has_ended else [])))
         if trace is None:
             return False
-        found[f"{BEAM}{number}"] = GeneratedPath(strategy, trace, text, search)
+        paths[f"{BEAM}{number}"] = GeneratedPath(strategy, trace, text, search)
     return True
 
 
-def _add_branches(context: PageContext, prompt: Prompt, found: dict[str, GeneratedPath]) -> bool:
+def _add_branches(context: PageContext, prompt: Prompt, paths: dict[str, GeneratedPath]) -> bool:
     """Add the visitor's branches; return whether that succeeded.
 
     A branch whose step or ids do not exist is named in a caption and skipped.
     """
     for number, (parent, step, ids) in enumerate(url_param("write_branches"), 1):
-        path = found.get(parent)
+        path = paths.get(parent)
         if path is None or step >= len(path.trace.ids) or max(ids) >= context.config.output_vocab_size:
             st.caption(_("Branch {n} begins at a token that is not in this text, so it is left out.", n=number))
             continue
         trace = generation_trace(context, prompt, Greedy(), (*path.trace.ids[:step], *ids))
         if trace is None:
             return False
-        found[str(number)] = GeneratedPath(Greedy(), trace)
+        paths[str(number)] = GeneratedPath(Greedy(), trace)
     return True
 
 

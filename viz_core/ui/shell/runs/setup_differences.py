@@ -34,22 +34,22 @@ class Difference(NamedTuple):
 
 def differences(a: Setup, b: Setup, item: int) -> list[Difference]:
     """Return the differences between two setups: model, settings, words of one sentence, tokenizer and seed."""
-    found = [Difference(_("Model"), _model_title(a), _model_title(b))] if _model_title(a) != _model_title(b) else []
+    differing = [Difference(_("Model"), _model_title(a), _model_title(b))] if _model_title(a) != _model_title(b) else []
     for control in CONTROLS:
         values = [control.value(setup.config) for setup in (a, b)]
         if values[0] != values[1] and all(control.has_effect(setup.config) for setup in (a, b)):
-            found.append(Difference(str(control.label), control.format_value(values[0]), control.format_value(values[1])))
+            differing.append(Difference(str(control.label), control.format_value(values[0]), control.format_value(values[1])))
     for side, (one, other) in zip(
         ("source", "target"), zip(typed_sentences(a)[:2], typed_sentences(b)[:2], strict=True), strict=True
     ):
         if item < min(len(one), len(other)) and getattr(b.config, "has_encoder" if side == "source" else "has_decoder"):
             follows = side == "target" and a.writer == b.writer == "model"
-            found += [d._replace(is_consequence=follows) for d in _text_differences(one[item], other[item], side)]
+            differing += [d._replace(is_consequence=follows) for d in _text_differences(one[item], other[item], side)]
     if a.tokenizer != b.tokenizer:
-        found.append(Difference(_("Tokens"), a.tokenizer, b.tokenizer))
+        differing.append(Difference(_("Tokens"), a.tokenizer, b.tokenizer))
     if a.card is None and b.card is None and a.seed != b.seed:
-        found.append(Difference(_("Seed"), str(a.seed), str(b.seed)))
-    return found
+        differing.append(Difference(_("Seed"), str(a.seed), str(b.seed)))
+    return differing
 
 
 def _model_title(setup: Setup) -> str:
@@ -70,21 +70,21 @@ def _text_differences(one: str, other: str, side: str) -> list[Difference]:
     return [Difference("", " … ".join(of_a), " … ".join(of_b), True)]
 
 
-def describe_differences(found: Sequence[Difference]) -> str:
+def describe_differences(differing: Sequence[Difference]) -> str:
     """Return the differences as Markdown for a sentence, such as "n_heads 2 | 8; `tired` | `wide`"."""
-    if not found:
+    if not differing:
         return _("they are the same run")
     return first_few(
-        [f"{code_span(d.a)} | {code_span(d.b)}" if d.is_text else escaped(f"{d.label} {d.a} | {d.b}") for d in found],
+        [f"{code_span(d.a)} | {code_span(d.b)}" if d.is_text else escaped(f"{d.label} {d.a} | {d.b}") for d in differing],
         MAX_NAMED,
         "; ",
     )
 
 
-def run_titles(found: Sequence[Difference]) -> tuple[str, str]:
+def run_titles(differing: Sequence[Difference]) -> tuple[str, str]:
     """Return plain texts for the picture titles of A and of B, such as ("n_heads 2", "n_heads 8")."""
-    a, b = (", ".join(_title_part(d, value) for d, value in zip(found[:MAX_IN_TITLE], values, strict=False))
-            for values in ([d.a for d in found], [d.b for d in found]))
+    a, b = (", ".join(_title_part(d, value) for d, value in zip(differing[:MAX_IN_TITLE], values, strict=False))
+            for values in ([d.a for d in differing], [d.b for d in differing]))
     return a, b
 
 
