@@ -159,7 +159,7 @@ def empty_row_norm_panels(
     high = max(float(x[np.isfinite(x)].max(initial=0.0)) for x in (softmax_norms, zero_row_norms)) or 1.0
     return [
         panel(title, x, list(map(layer_label, layers)), tokens, row_axis="", col_axis=_("T · token"), kind="probability", high=high,
-              col_letter="T")
+              col_letter="T", remark=_("length of the vector"))
         for title, x in ((_("Plain softmax over −∞"), softmax_norms), (_("This app: the rows are zeros"), zero_row_norms))
     ]
 

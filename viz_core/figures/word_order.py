@@ -25,7 +25,8 @@ def output_change_panels(changes: Sequence[tuple[str, np.ndarray, np.ndarray]], 
     most = max((float(max(a.max(), b.max())) for __, a, b in changes), default=0.0) or 1.0
     return [
         panel(title, np.stack([row[at] for row in changes], axis=1), tokens, names, row_axis=_("T · word, original order"),
-              col_axis=_("scheme"), row_letter="T", kind="probability", high=most)
+              col_axis=_("scheme"), row_letter="T", kind="probability", high=most,
+              remark=_("÷ length of the vector"))
         for title, at in ((_("Change, no mask"), 1), (_("Change, causal mask only"), 2))
     ]
 

@@ -103,7 +103,7 @@ def _replacement_controls(context: PageContext, capture: Capture, focus: MaskFoc
     read, ids = tokenizer.tokens_and_ids(typed)
     if len(read) > 1:
         st.caption(
-            _("This is {n_read} tokens, but it replaces one, so only {read} is used.", n_read=len(read), read=code_span(read[0]))
+            _("You typed {n_read} tokens, and they replace one, so only {read} is used.", n_read=len(read), read=code_span(read[0]))
         )
     return place, ids[0]
 

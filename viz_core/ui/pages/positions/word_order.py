@@ -215,9 +215,9 @@ def _show_reordering(context: PageContext, words: "Call[SentenceTokens]", order:
         {
             "scheme": _("Scheme"),
             "difference": number_column(_("Largest difference, no mask"), 2),
-            "equivariant": _("which means"),
+            "equivariant": _("Meaning, no mask"),
             "causal_difference": number_column(_("Largest difference, causal mask only"), 2),
-            "causal_equivariant": _("and that means"),
+            "causal_equivariant": _("Meaning, causal mask only"),
         },
         _("The difference of each position scheme"),
         replaced_columns={"scheme": [str(TITLES[name]) for name in frame["scheme"]], **verdicts},
