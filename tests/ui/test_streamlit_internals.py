@@ -22,6 +22,7 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
 from tests.architecture.test_imports import MODULES, ROOT, imports
@@ -41,7 +42,9 @@ def warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) 
     """`warnings()` → what the module has logged; everything that it does once in a process is still to be done."""
     internals._warn.cache_clear()
     internals.defer_interruptions.cache_clear()
+    internals.look_up_widget_values.cache_clear()
     monkeypatch.setattr(ScriptRequests, "on_scriptrunner_yield", ScriptRequests.on_scriptrunner_yield)  # and put back afterwards
+    monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)
     for module in list(sys.modules.values()):
         if isinstance(component := vars(module).get("_COMPONENT"), Component):
             monkeypatch.setattr(component, "_versions", {})
@@ -106,6 +109,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "is_connected": lambda: internals.is_connected("a tab"),
     "ignore_pages_folder": internals.ignore_pages_folder,
     "defer_interruptions": internals.defer_interruptions,
+    "look_up_widget_values": internals.look_up_widget_values,
     "Component": lambda: Component("of_a_test", html="<p>\n</p>", js=JS)(key="test"),
 }
 
@@ -143,6 +147,38 @@ def test_the_answers_are_those_of_the_run(warnings: Callable[[], list[str]]) -> 
     assert (internals.is_history_navigation(), internals.connection_id(), internals.is_connected("")) == (False, "", True)
 
 
+def look_up() -> None:
+    """A page with a list and a value of its own; it counts how often the session state is copied."""
+    import streamlit as st
+    from streamlit.runtime.state.session_state import SessionState
+
+    from viz_core.ui import streamlit_internals as internals
+
+    internals.look_up_widget_values()
+    copied = SessionState.filtered_state
+    n = [0]
+
+    def count(self: SessionState) -> dict[str, object]:
+        n[0] += 1
+        return copied.fget(self)
+
+    SessionState.filtered_state = property(count)  # type: ignore[method-assign, assignment]
+    st.session_state.setdefault("chosen", None)
+    st.session_state["own"] = 3
+    st.selectbox("List", ["a", "b"], key="chosen")
+    st.number_input("Number", key="number")
+    SessionState.filtered_state = copied  # type: ignore[method-assign]
+    st.session_state["said"] = n[0], dict(st.session_state)
+
+
+def test_a_widget_copies_no_session_state(warnings: Callable[[], list[str]]) -> None:
+    at = AppTest.from_function(look_up).run()
+    copies, values = at.session_state["said"]
+    assert copies == 0 and values == {"chosen": None, "own": 3, "number": 0.0}
+    assert at.selectbox[0].value is None, "a value of None empties the list"
+    assert at.number_input[0].set_value(2.0).run().session_state["said"][1]["number"] == 2
+
+
 def test_streamlit_has_every_option_of_the_config() -> None:
     written = tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8"))
 
@@ -160,6 +196,7 @@ HIDDEN = {  # what is imported, and the part of the warning that says what is th
     "streamlit.runtime.scriptrunner.get_script_run_ctx": "the Back button|a click that comes",
     "streamlit.runtime.scriptrunner_utils.script_requests.ScriptRequests": "a click that comes",
     "streamlit.runtime.scriptrunner_utils.script_run_context.ScriptRunContext": "a click that comes",
+    "streamlit.runtime.state.safe_session_state.SafeSessionState": "takes twice the time",
     "streamlit.runtime.pages_manager.PagesManager": "built twice",
     "streamlit.components.v2.get_bidi_component_manager.get_bidi_component_manager": "sent with every run",
     "streamlit.components.v2.manifest_scanner.ComponentManifest": "sent with every run",
@@ -195,6 +232,7 @@ def test_the_app_starts_without_it(name: str, warnings: Callable[[], list[str]],
     [
         (ScriptRunContext, "has_script_started", "defer_interruptions", None),
         (PagesManager, "uses_pages_directory", "ignore_pages_folder", None),
+        (SafeSessionState, "filtered_state", "look_up_widget_values", None),
         (Runtime, "is_active_session", "is_connected", True),
         (BidiComponentManager, "register_from_manifest", "Component", None),
     ],

@@ -21,8 +21,8 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +221,40 @@ def call_before_callbacks(function: Callable[[], None]) -> None:
         function()
 
     ScriptRunContext.reset = reset_and_call  # type: ignore[method-assign]
+
+
+@cache
+def look_up_widget_values() -> None:
+    """Let a widget read its own value from the session state, instead of a copy of the whole state. Takes effect once per process.
+
+    Streamlit makes the copy for each list, number and text box, to see whether the value of this widget is None. With the hundred
+    values of a session, that takes longer than everything else that the widget does.
+    """
+    try:
+        from streamlit.runtime.state.safe_session_state import SafeSessionState
+
+        _require(SafeSessionState, "filtered_state")
+        copied: property = vars(SafeSessionState)["filtered_state"]
+    except Exception:
+        _warn("each list, number and text box takes twice the time.")
+        return
+    SafeSessionState.filtered_state = property(partial(_SessionValues, copied.__get__))  # type: ignore[method-assign, assignment]
+
+
+class _SessionValues(Mapping[str, Any]):
+    """The values of the session state by key: one is read when it is asked for, and all are copied to go through them."""
+
+    def __init__(self, copied: Callable[[Any], dict[str, Any]], state: Any) -> None:
+        self._copied, self._state = copied, state
+
+    def __getitem__(self, key: str) -> Any:
+        return self._state[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._copied(self._state))
+
+    def __len__(self) -> int:
+        return len(self._copied(self._state))
 
 
 def _require(owner: type, name: str) -> None:

@@ -26,7 +26,7 @@ from viz_core.ui.shell.session.session_restore import mark_page_complete, restor
 from viz_core.ui.shell.session.state import BEFORE_LINK, HAS_RESTARTED, IN_PAGE_FRAME, LINK_ERRORS, NOTICES, current_setup
 from viz_core.ui.shell.session.url import overflow_state, read_link, write_link
 from viz_core.ui.shell.session.widgets import needs_rerun, yield_cpu
-from viz_core.ui.streamlit_internals import call_before_callbacks, defer_interruptions, ignore_pages_folder
+from viz_core.ui.streamlit_internals import call_before_callbacks, defer_interruptions, ignore_pages_folder, look_up_widget_values
 
 
 def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]] | None = None) -> None:
@@ -35,6 +35,7 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     page_functions: by page name, functions that run in place of the page's file.
     """
     defer_interruptions()
+    look_up_widget_values()
     call_before_callbacks(use_visitor_language)
     use_visitor_language()
     pages = {
