@@ -58,6 +58,7 @@ from viz_core.ui.pages.training.declaration import (
 )
 from viz_core.ui.pages.training.experiments import CONDITION_TITLES, condition_titles, describe_lead, describe_verdict
 from viz_core.ui.pages.training.job_controls import UNFINISHED_STATES
+from viz_core.ui.pages.training.one_run import DOCUMENT_MENU_KEY
 from viz_core.ui.pages.training.recipe_form import DOCUMENT_MODELS
 from viz_core.ui.pages.training.trained_model import symbol_words, text_box_contents
 from viz_core.ui.pages.training.training_calls import recipe_call, with_job_value
@@ -326,7 +327,10 @@ def test_the_controls_can_say_a_documents_recipe(of: tuple[str, Architecture | N
     ("003", "Next word of a sentence"), ("002", "Translate"), ("004-encoder-only", "Fill in"),
 ])
 def test_one_click_trains_a_documents_model(open_training: Open, name: str, task: str) -> None:
-    at = sound(widget(open_training(source="the cat"), f"train_of_{name}").click().run())
+    at = open_training(source="the cat")
+    assert not widgets(at, f"train_of_{name}"), "a closed menu has no buttons"
+    at.session_state[DOCUMENT_MENU_KEY] = True
+    at = sound(widget(at.run(), f"train_of_{name}").click().run())
     number = link(at)["train_job"]
     recipe, end = engine().request(number), time.monotonic() + 60
     while engine().history(number) is None and time.monotonic() < end:  # one that is stopped before it begins has nothing to show

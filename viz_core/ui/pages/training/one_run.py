@@ -54,6 +54,7 @@ from viz_core.ui.pages.training.trained_model import trained_model_controls
 from viz_core.ui.pages.training.training_calls import history_call, recipe_call, snapshot_call
 from viz_core.ui.shared.elements import linked_heatmaps
 from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
+from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.setup import error_message
 from viz_core.weights.card import NEXT_TOKEN_TASKS
 
@@ -105,7 +106,10 @@ def one_run_section(context: PageContext) -> None:
 
 def document_model_menu(device: str) -> None:
     """Draw a menu with a button for the model of each document; document 004 has three, each with its own task."""
-    with st.popover(_("A document's model"), icon=":material/menu_book:", key=DOCUMENT_MENU_KEY, on_change="rerun"):
+    menu = st.popover(_("A document's model"), icon=":material/menu_book:", key=DOCUMENT_MENU_KEY, on_change="rerun")
+    if not menu.open:
+        return
+    with menu:
         st.caption(_("One click trains the document's own model, made small enough to train in a minute or two. Its switches stay "
                      "as in the document."))
         for name, of in DOCUMENT_MODELS.items():
@@ -212,9 +216,12 @@ def _run_on_user_words(
     context: PageContext, recipe: Expression[Recipe], job: JobView | None, history: RunHistory | None, step: int
 ) -> Call[SentenceRun] | str:
     """Run the model of a snapshot, or the initial model, on the visitor's words; or return why the task cannot read them."""
+    made, words = recipe.value(), user_words(context)
     snapshot = snapshot_call(recipe, job, history, step)
-    model = snapshot.method("build_model", recipe.attribute("config")).named("model")
-    shown = Call(run_on_words, model, recipe, user_words(context)).named("sentence_run")
+    model_key = (made.config, made.seed) if job is None or not step else (job.job_id, step)
+    model = cached(snapshot.method("build_model", recipe.attribute("config")).named("model"), "snapshot model", model_key)
+    run = Call(run_on_words, model, recipe, words).named("sentence_run")
+    shown = cached(run, "snapshot run", (model_key, made.to_json(), tuple(words)))
     try:
         shown.value()
     except UserError as problem:
