@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import button, idle, linked, option, slider
+from tests.browser.helpers import button, idle, linked, option, scroll_to, slider
 from tests.browser.looks import LOOKS, look
 from viz_core.figures.norm_placement import METRIC_TITLES, PLACEMENT_TITLES
 
@@ -57,6 +57,7 @@ def test_it_opens_on_two_placements(open_at: Open) -> None:
     assert chart["title"] == str(METRIC_TITLES["power"][0]) and chart["y"] == "linear"
     assert {name.split(" · ")[0] for name in chart["names"]} == {"Post-LN", "Pre-LN"}
     assert page.get_by_test_id("stMain").get_by_role("slider").count() == 1  # one depth slider
+    scroll_to(page, "layer_blocks")
     assert page.get_by_alt_text("One layer of Post-LN").or_(page.locator('img[alt^="One layer of P"]')).count() == 2
 
 
@@ -94,6 +95,7 @@ def test_other_placements_are_a_click_away(open_at: Open) -> None:
 
 def test_the_lit_path_follows_a_click(open_at: Open) -> None:
     page = open_at("depth")
+    scroll_to(page, "layer_blocks")
     assert page.get_by_text("path to resid_mid").is_visible()
     option(page, "norm_lit", "ffn.out").click()
     linked(page, "norm_lit=ffn.out")

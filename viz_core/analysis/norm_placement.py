@@ -60,12 +60,12 @@ def depth_curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mappi
     for metric in metrics:
         if metric in STREAM_METRICS:
             found[metric] = tuple(
-                _depth_curve(metric, k, _stage_rows(capture, places)) for k, places in _stream_stages(capture).items() if places
+                _depth_curve(capture, metric, k, places) for k, places in _stream_stages(capture).items() if places
             )
         else:
             kind, start, leaf = inside[metric]
             places = [(i + start, f"{stack}.layers.{i}.{leaf}") for i in range(layers)]
-            found[metric] = (_depth_curve(metric, kind, _stage_rows(capture, places)),) if layers else ()
+            found[metric] = (_depth_curve(capture, metric, kind, places),) if layers else ()
     return found
 
 
@@ -127,48 +127,48 @@ def _stream_stages(capture: Capture) -> dict[CurveKind, list[tuple[float, str]]]
     return {"sum": sums, "after": start + after, "final": final} if post else {"stream": start + sums, "final": final}
 
 
-StageRows = Sequence[tuple[float, str, list[np.ndarray]]]  # depth, stage, and one array per sentence, without padding
-
-
-def _stage_rows(capture: Capture, places: Sequence[tuple[float, str]]) -> StageRows:
-    return [(depth, name, _token_rows(capture, name)) for depth, name in places]
+def _depth_curve(capture: Capture, metric: Metric, kind: CurveKind, places: Sequence[tuple[float, str]]) -> DepthCurve:
+    """Return a metric of stages of one shape. places: depth and stage name of each."""
+    depth, names = [depth for depth, __ in places], tuple(name for __, name in places)
+    with np.errstate(invalid="ignore", over="ignore"):  # `first_non_finite` reports these
+        values = _values(metric, _sentence_rows(capture, names))
+    values.flags.writeable = False
+    return DepthCurve(kind, names, np.array(depth), values)
 
 
 def _token_rows(capture: Capture, name: str) -> list[np.ndarray]:
     """Return the rows of a stage that are not padding, [T, …] for each sentence; for attention weights [T, H, S]."""
-    x, stage = capture[name], capture.stage(name)
-    side = stage.sides["T"]
-    rows = np.moveaxis(x, stage.axes.index("T"), 1)
-    is_token = capture.token_mask(side)  # [B, T]
-    return [row[keep] for row, keep in zip(np.broadcast_to(rows, (len(is_token), *rows.shape[1:])), is_token, strict=True)]
+    return [rows[0] for rows in _sentence_rows(capture, (name,))]
 
 
-def _depth_curve(metric: Metric, kind: CurveKind, read: StageRows) -> DepthCurve:
-    with np.errstate(invalid="ignore", over="ignore"):  # `first_non_finite` reports these
-        values = np.array([_value(metric, sentences) for _, _, sentences in read])
-    values.flags.writeable = False
-    return DepthCurve(kind, tuple(name for _, name, _ in read), np.array([depth for depth, *_ in read]), values)
+def _sentence_rows(capture: Capture, names: Sequence[str]) -> list[np.ndarray]:
+    """Return the rows of N stages of one shape that are not padding, [N, T, …] for each sentence; of attention [N, T, H, S]."""
+    stage = capture.stage(names[0])
+    rows = np.moveaxis(np.stack([capture[name] for name in names]), 1 + stage.axes.index("T"), 2)  # [N, B, T, …]
+    is_token = capture.token_mask(stage.sides["T"])  # [B, T]
+    rows = np.broadcast_to(rows, (len(names), len(is_token), *rows.shape[2:]))
+    return [np.ascontiguousarray(rows[:, item, kept]) for item, kept in enumerate(is_token)]
 
 
-def _value(metric: Metric, sentences: list[np.ndarray]) -> float:
+def _values(metric: Metric, sentences: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a metric of N stages, [N]. sentences: their rows [N, T, …] in each sentence."""
     if metric == "cosine":
-        return mean_cosine(sentences)
-    x = np.concatenate(sentences).astype(np.float64)
+        return np.array([mean_cosine(rows) for rows in zip(*sentences, strict=True)])
+    x = np.concatenate(sentences, axis=1).astype(np.float64)  # [N, tokens, …]
     if not x.size:
-        return math.nan
+        return np.full(len(x), math.nan)
+    if metric == "inactive":
+        return np.array(list(map(inactive_share, x)))
+    flat = (entropy(x) if metric == "entropy" else x).reshape(len(x), -1)
     match metric:
         case "power":
-            return power(x)
-        case "mean":
-            return float(x.mean())
+            return np.square(flat).mean(axis=1)
         case "std":
-            return float(x.std())
+            return flat.std(axis=1)
         case "largest":
-            return float(np.abs(x).max())
-        case "inactive":
-            return inactive_share(x)
-        case "entropy":
-            return float(entropy(x).mean())
+            return np.abs(flat).max(axis=1)
+        case _:
+            return flat.mean(axis=1)
 
 
 def mean_curve(curves_by_seed: Sequence[DepthCurve]) -> DepthCurve:

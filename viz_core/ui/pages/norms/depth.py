@@ -23,6 +23,7 @@ from viz_core.ui.pages.norms.untrained_stack import (
 )
 from viz_core.ui.shared.elements import chart, is_dark, saved_html
 from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
+from viz_core.ui.shell.runs.below_fold import below_fold
 
 # The output of the sub-layer that a metric measures, where it does not measure the residual stream: the path to it is highlighted.
 HIGHLIGHTED_STAGES = {"inactive": "ffn.out", "entropy": "self_attn.out"}
@@ -80,9 +81,15 @@ def depth_section(context: PageContext) -> None:
         _show_notes(stack, metric, names)
     st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a norm; "
                   "in Pre-LN the stream bypasses them all."))
+    layer_blocks(context)
+
+
+@below_fold("norm_lit", "norm_blocks")
+def layer_blocks(context: PageContext) -> None:
+    """Draw one layer of Post-LN and of Pre-LN, with the path to a stage highlighted."""
     highlighted = linked_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
                                 format_func=lambda s: s or _("the stage of the metric"))
-    highlighted = highlighted or HIGHLIGHTED_STAGES.get(metric, "resid_mid")
+    highlighted = highlighted or HIGHLIGHTED_STAGES.get(url_param("norm_metric"), "resid_mid")
     title = context.config.normalization.title
     drawing = Call(blocks_html, highlighted, norm_title=title, dark=ScreenOnly(is_dark()))
     st.html(saved_html(drawing, "norm_blocks", Call("viz_core.figures.plot_data.blocks", highlighted, norm_title=title),

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 DEPTH_STEP = 12  # layers: a run has a multiple of this depth, and shallower stacks are its first layers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UntrainedStack:
     """An untrained Pre-LN stack and the batch that it reads. All placements share its weights."""
 
@@ -37,12 +37,12 @@ class UntrainedStack:
     config: TransformerConfig
     batch: "Batch"
 
-    @property
+    @cached_property
     def key(self) -> Hashable:
         """The cache key of this depth."""
         return self._key(self.config)
 
-    @property
+    @cached_property
     def shared_key(self) -> Hashable:
         """The cache key that all depths of one run share."""
         return self._key(self.deep_config)
@@ -52,7 +52,7 @@ class UntrainedStack:
 
         return run_key("untrained", config, self.batch, self.context.setup.seed, self.context.setup.device)
 
-    @property
+    @cached_property
     def deep_config(self) -> TransformerConfig:
         """The config that is run.
 
@@ -64,7 +64,7 @@ class UntrainedStack:
         shape = next(iter(self.batch.ids.values())).shape
         return self.config if estimate_size(config, shape[0], shape[1], shape[1]).problem else config
 
-    @property
+    @cached_property
     def cost(self) -> tuple[float, int]:
         """Seconds and bytes of one placement, including the initialisation of its model."""
         from viz_core.ui.shell.caching.server_cache import model_cost, run_cost
@@ -98,14 +98,18 @@ class UntrainedStack:
 
     def runs(self, names: Iterable[str]) -> dict[str, Call[Capture]]:
         """Return the run of each placement, cut to this depth. Its arrays are shared and read-only."""
-        from viz_core.experiments.norm_placement import config_depth, run_placement, truncated_run
-        from viz_core.ui.shell.caching.server_cache import run_cache
+        from viz_core.experiments.norm_placement import config_depth, run_placement, truncated_run, with_placement
+        from viz_core.ui.shell.caching.server_cache import model_cache, run_cache
 
         model, batch, seed = self.model(), self.batch_call(), self.context.setup.seed
 
+        def placed(name: str) -> "Transformer":
+            key = "compared", name, self.deep_config, seed, self.context.setup.device
+            return model_cache().get(key, lambda: with_placement(self._model(), name))
+
         def cut_from_deeper_run(name: str) -> Capture:
             capture = run_cache().get(
-                ("placement", name, self.shared_key), lambda: run_placement(self._model(), self.batch, name, seed), *self.cost
+                ("placement", name, self.shared_key), lambda: run_placement(placed(name), self.batch, name, seed), *self.cost
             )
             return truncated_run(capture, self._model(), config_depth(self.config))
 
