@@ -274,11 +274,13 @@ def object_sizes(item: object) -> Iterator[tuple[int, int]]:
             continue
         seen.add(address)
         yield address, sys.getsizeof(x) if storage is None else storage.nbytes()
-        stack.extend(_referenced_objects(x) if storage is None else ())
+        if storage is None and not isinstance(x, SIMPLE_TYPES):
+            stack.extend(_referenced_objects(x))
 
 
 LEAF_TYPES = (str, bytes, int, float, complex, np.ndarray, np.generic)  # refer to nothing that counts
 UNCOUNTED_TYPES = (type, NoneType, bool, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
+SIMPLE_TYPES = (np.ndarray, str, int, float, bytes)  # most items by number; they refer to no others
 
 
 def _referenced_objects(x: Any) -> Iterator[Any]:
