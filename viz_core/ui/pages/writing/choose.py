@@ -21,12 +21,13 @@ from viz_core.text import NO_TOKEN, display_token
 from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.components.choice import TextTokens, candidate_table
 from viz_core.ui.components.glosses import glossed_token, quoted_glossed_token
-from viz_core.ui.pages.writing.prompt import Prompt, chosen_strategy, generation_trace, max_new_tokens, run_of_text
+from viz_core.ui.pages.writing.prompt import Prompt, chosen_strategy, generation_trace, max_new_tokens, prompt_of, run_of_text
 from viz_core.ui.pages.writing.step_controls import auto_play, go_to_step, shown_step, step_controls
 from viz_core.ui.shared.elements import clamped_input, linked_heatmaps, sentence_picker
 from viz_core.ui.shared.untranslated_words import untranslated_words_help, untranslated_words_note
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.export.run_inputs import RunInputs
+from viz_core.ui.shell.runs.below_fold import below_fold
 
 RAIL_WIDTH = 240  # pixels
 STRATEGY_TITLES = {"greedy": lazy("Greedy"), "sampling": lazy("Sampling"), "beam": lazy("Beam")}
@@ -65,12 +66,23 @@ def next_token_section(context: PageContext, prompt: Prompt) -> None:
         )
     step_controls(len(trace.ids), glossed_token(name(trace.ids[step])))
     length_controls(prompt)
+    end_and_attention(context)
+    auto_play(len(trace.ids))
+
+
+@below_fold("write_layer", "write_attended")
+def end_and_attention(context: PageContext) -> None:
+    """Draw why the text ends and what it may leave out, and what the newest token of this step attends to."""
+    prompt, strategy = prompt_of(context), chosen_strategy()
+    generated = None if prompt is None else generation_trace(context, prompt, strategy)
+    if prompt is None or generated is None:
+        return
+    trace = generated.value()
     lost_words_text = _describe_lost_words(context, prompt, generated)
     has_eos = context.tokenizers["target"].eos_id != NO_TOKEN
     caption = " ".join(filter(None, (lost_words_text, describe_end(trace, strategy, context.config.max_len, has_eos))))
     st.caption(caption, help=untranslated_words_help(context) if lost_words_text else None)
-    _draw_attention(context, prompt, generated, step)
-    auto_play(len(trace.ids))
+    _draw_attention(context, prompt, generated, shown_step(len(trace.ids)))
 
 
 def strategy_controls(context: PageContext) -> Strategy:
