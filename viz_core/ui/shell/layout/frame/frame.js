@@ -2,6 +2,7 @@
 
 import { ending } from "../../../components/common/reports.js";
 import { Zooms } from "./chart_zoom.js";
+import { Printing } from "./printing.js";
 
 const MIN_TYPE = 17; // pixels of label text in presenter's mode
 const TYPE_PER_HEIGHT = 1 / 36; // the same as a share of the screen: 20 on a screen of 720
@@ -64,6 +65,7 @@ class Frame {
       this.scrollToCell();
     };
     this.zooms = new Zooms();
+    this.printing = new Printing();
     this.stopScrolling = () => {
       this.hasInput = true;
       this.cellRect = null;
@@ -81,6 +83,7 @@ class Frame {
     this.block = document.querySelector(":--main-block");
     if (this.block) this.resize.observe(this.block);
     this.zooms.start();
+    this.printing.start();
   }
 
   stop() {
@@ -91,6 +94,7 @@ class Frame {
     for (const type of INPUT_EVENTS) document.removeEventListener(type, this.stopScrolling, { capture: true });
     this.resize.disconnect();
     this.zooms.stop();
+    this.printing.stop();
   }
 
   show(data) {

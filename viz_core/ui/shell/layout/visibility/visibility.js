@@ -10,6 +10,7 @@ const SETTLE = 500; // ms after which drawn content has its height
 const heights = new Map(); // key of a container → its last height in pixels
 const views = new WeakMap(); // element → Visibility, kept across reruns
 let nextReport = 0; // when the next one may be sent
+let readPage; // the path of the page that was last read on by a key: all its parts count as near, also those still to come
 
 export default function ({ data, parentElement, setStateValue }) {
   const home = parentElement.host ?? parentElement;
@@ -28,7 +29,7 @@ class Visibility {
     this.compare = this.compare.bind(this);
     this.onKeyDown = (event) => {
       if (!readsOn(event)) return;
-      this.isRead = true;
+      readPage = location.pathname;
       this.compare();
     };
   }
@@ -63,7 +64,7 @@ class Visibility {
 
   /* Report a change, unless it is undone within a pause. */
   compare() {
-    const near = Boolean(this.isRead || this.isVisible || (this.isNear && this.main?.scrollTop > 0));
+    const near = Boolean(readPage === location.pathname || this.isVisible || (this.isNear && this.main?.scrollTop > 0));
     if (near === this.near) return;
     this.near = near;
     this.forget?.();
