@@ -7,19 +7,23 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import hashlib
 import os
 import random
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -106,11 +110,32 @@ def await_health(url: str, process: subprocess.Popen[bytes], log: Path, seconds:
 
 ANOTHER = {"ATTENTION_LAB_TEST_SERVER": "another"}  # `serve(env=ANOTHER)`: a server that knows nothing of what the first one did
 LOGS: list[Path] = []  # of the servers of this session
+SHARED = pytest.StashKey[Path]()  # of the configuration: where all processes that run tests find the servers that they share
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = getattr(config, "workerinput", {}).get("shared")
+    config.stash[SHARED] = Path(given or tempfile.mkdtemp(prefix="attention-lab-servers-"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist."""
+    node.workerinput["shared"] = str(node.config.stash[SHARED])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if "shared" in getattr(config, "workerinput", {}):
+        return  # the process that gave it ends the servers
+    for pid in config.stash[SHARED].glob("*/pid"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid.read_text()), signal.SIGTERM)
+    shutil.rmtree(config.stash[SHARED])
 
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """The process behind each base URL that `serve` has given; a test may end those that are its own."""
+    """The process behind each base URL that `serve` has given to this process alone; a test may end it."""
     processes: dict[str, subprocess.Popen[bytes]] = {}
     yield processes
     for process in processes.values():
@@ -123,46 +148,72 @@ def servers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     LOGS.clear()
 
 
+def start(app_path: str, env: dict[str, str], port: int, log: Path) -> subprocess.Popen[bytes]:
+    """A server that answers, at the port."""
+    options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", app_path, *(f"--server.{name}={value}" for name, value in options.items())],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1"} | env,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        await_health(f"http://127.0.0.1:{port}", process, log)
+    except RuntimeError:
+        process.kill()
+        raise
+    return process
+
+
 @pytest.fixture(scope="session")
 def serve(
-    browser: Browser, servers: dict[str, subprocess.Popen[bytes]], tmp_path_factory: pytest.TempPathFactory
+    browser: Browser,
+    servers: dict[str, subprocess.Popen[bytes]],
+    tmp_path_factory: pytest.TempPathFactory,
+    pytestconfig: pytest.Config,
 ) -> Callable[..., str]:
     """`serve(app_path="app.py", env=None, fresh=False, port=None)` → the base URL of a running app.
 
-    The same app with the same environment is served once a session, unless it is to be `fresh`, or again at the port of
-    one that has ended.
+    The same app with the same environment is served once for all processes that run tests, unless it is to be `fresh`, or
+    again at the port of one that has ended.
     """
     urls: dict[tuple[object, ...], str] = {}
 
-    def start(app_path: str | Path, env: dict[str, str], port: int) -> str:
-        url = f"http://127.0.0.1:{port}"
-        log = tmp_path_factory.mktemp("server") / "log"
-        options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
-        arguments = [f"--server.{name}={value}" for name, value in options.items()]
-        with log.open("wb") as out:
-            process = servers[url] = subprocess.Popen(
-                [sys.executable, "-m", "streamlit", "run", str(app_path), *arguments],
-                cwd=ROOT,
-                env=os.environ | {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1"} | env,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-            )
-        LOGS.append(log)
-        await_health(url, process, log)
-        return url
-
     def serve(
-        app_path: str | Path = "app.py", env: dict[str, str] | None = None, fresh: bool = False, port: int | None = None
+        app_path: str | Path = "app.py",
+        env: dict[str, str] | None = None,
+        fresh: bool = False,
+        port: int | None = None,
     ) -> str:
-        env = env or {}
+        app_path, env = str(app_path), env or {}
         if fresh or port:
-            return start(app_path, env, port or free_port())
-        key = (str(app_path), *sorted(env.items()))
+            log, port = tmp_path_factory.mktemp("server") / "log", port or free_port()
+            LOGS.append(log)
+            servers[url := f"http://127.0.0.1:{port}"] = start(app_path, env, port, log)
+            return url
+        key = (app_path, *sorted(env.items()))
         if key not in urls:
-            urls[key] = start(app_path, env, free_port())
+            urls[key] = shared(app_path, env, pytestconfig.stash[SHARED])
         return urls[key]
 
     return serve
+
+
+def shared(app_path: str, env: dict[str, str], folder: Path) -> str:
+    """The base URL of the server of all processes that run tests; the first one that asks starts it."""
+    place = folder / hashlib.sha256(repr((app_path, sorted(env.items()))).encode()).hexdigest()[:16]
+    place.mkdir(exist_ok=True)
+    log, url = place / "log", place / "url"
+    LOGS.append(log)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not url.exists():
+            port = free_port()
+            (place / "pid").write_text(str(start(app_path, env, port, log).pid))
+            url.write_text(f"http://127.0.0.1:{port}")
+    return url.read_text()
 
 
 @pytest.hookimpl(wrapper=True)

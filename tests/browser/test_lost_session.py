@@ -40,10 +40,10 @@ def test_after_the_server_was_killed_every_page_goes_on(
         goes_on(page, path)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def impatient(serve: Callable[..., str]) -> str:
     """A server that keeps a session without a connection for one second, where others keep it for two minutes."""
-    return serve(env={"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "1"})
+    return serve(env={"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "1"}, fresh=True)
 
 
 def test_after_a_long_cut_every_page_goes_on(impatient: str, new_page: Callable[..., Page]) -> None:
