@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tests.browser.helpers import box, idle, linked, read_on, scroll_to
+from tests.browser.helpers import box, idle, linked, read_on, scroll_to, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -41,3 +41,17 @@ def test_a_part_is_drawn_where_a_visitor_looks(serve: Callable[..., str], turn_t
 
     read_on(page)
     assert drawn(page) == list(PARTS)
+
+
+def test_a_part_whose_container_is_named_after_its_content_is_drawn_too(
+    serve: Callable[..., str], turn_to: Callable[..., Page]
+) -> None:
+    page = turn_to(f"{serve()}/masks")
+    page = turn_to(f"{serve()}/?preset=000", height=720)
+    part = page.locator(".st-key-lab_part_architecture").element_handle()
+    part.evaluate("e => e.classList.remove('st-key-lab_part_architecture')")
+    part.scroll_into_view_if_needed()
+    until(page, lambda: part.evaluate("e => e.childElementCount") > 1)
+    part.evaluate("e => e.classList.add('st-key-lab_part_architecture')")
+    scroll_to(page, "architecture")  # until it has the height of what is drawn, which the component sees to
+    assert page.locator("[data-box]").count()

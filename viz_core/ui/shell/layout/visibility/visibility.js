@@ -6,6 +6,7 @@ const MARGIN = "50% 0px"; // "near", once the page is scrolled: half a screen ab
 const ARRIVAL = 60; // ms for which it is near before it is reported, so that fast scrolling skips it
 const DEPARTURE = 1500; // ms for which it is not near before that is reported
 const GAP = 50; // ms between two reports: of several at once, Streamlit reruns the fragment of one
+const SEARCH = 50; // ms until the container is looked for again
 const SETTLE = 500; // ms after which drawn content has its height
 const heights = new Map(); // key of a container → its last height in pixels
 const views = new WeakMap(); // element → Visibility, kept across reruns
@@ -17,7 +18,7 @@ export default function ({ data, parentElement, setStateValue }) {
   if (!views.has(home)) views.set(home, new Visibility());
   const view = views.get(home);
   view.report = (near) => setStateValue("near", near);
-  view.show(data, home.closest(`.st-key-${data.container}`));
+  view.find(data, home);
   return ending(view, () => view.stop());
 }
 
@@ -32,6 +33,14 @@ class Visibility {
       readPage = location.pathname;
       this.compare();
     };
+  }
+
+  /* Begin once the component is in its container: Streamlit may draw that, or name it, after its content. */
+  find(data, home) {
+    clearTimeout(this.search);
+    const container = home.closest(`.st-key-${data.container}`);
+    if (container) this.show(data, container);
+    else if (home.isConnected) this.search = setTimeout(() => this.find(data, home), SEARCH);
   }
 
   show(data, container) {
@@ -95,6 +104,7 @@ class Visibility {
 
   stop() {
     this.forget?.();
+    clearTimeout(this.search);
     clearTimeout(this.settling);
     for (const observer of this.observers ?? []) observer.disconnect();
     this.main?.removeEventListener("scroll", this.compare);
