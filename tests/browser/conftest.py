@@ -96,7 +96,7 @@ def free_port() -> int:
             return port
 
 
-def await_health(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+def await_health(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 120) -> None:
     """Return once the server answers; raise with its log where it ends or stays silent."""
     end = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end:

@@ -6,6 +6,7 @@ marks are the pixels that differ from the page; a border without marks beyond 8 
 
 from __future__ import annotations
 
+import base64
 import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -80,7 +81,7 @@ def measure(page: Page, key: str) -> Screen:
     sent = page.evaluate(BODIES, key)
     assert sent, "the page has no place for its main picture: draw it in `main_figure()` or `figure_and_rail()`"
     assert sent["own"], f"the main picture {key!r} is not drawn in its place"
-    screen = np.asarray(Image.open(io.BytesIO(page.screenshot(scale="css"))).convert("RGB"), np.int16)
+    screen = picture_of(page)
     high, wide = screen.shape[:2]
     seen = np.zeros((high, wide), bool)
     for body in sent["found"]:
@@ -94,6 +95,14 @@ def measure(page: Page, key: str) -> Screen:
     return Screen(top, float(seen.mean()), max(0.0, min(foot, high) - max(top, 0)) / (foot - top), *spans, (size, where))
 
 
+def picture_of(page: Page) -> np.ndarray:
+    """What is on the screen, [height, width, RGB]: as `page.screenshot`, but for a file that is written in a third of the time."""
+    session = page.context.new_cdp_session(page)
+    sent = session.send("Page.captureScreenshot", {"optimizeForSpeed": True})
+    session.detach()
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(sent["data"]))).convert("RGB"))
+
+
 def _marked(screen: np.ndarray, body: list[float]) -> tuple[int, int, int, int]:
     """The part of a body that counts: its marks, with the border that may be empty; left, top, right, bottom on the screen."""
     high, wide = screen.shape[:2]
@@ -103,7 +112,7 @@ def _marked(screen: np.ndarray, body: list[float]) -> tuple[int, int, int, int]:
     if not part.size:
         return 0, 0, 0, 0
     paper = screen[-2, -2]
-    marks = (np.abs(part - paper).max(axis=2)) > DIFFERS
+    marks = (np.maximum(part, paper) - np.minimum(part, paper) > DIFFERS).any(axis=2)
     rows, cols = np.nonzero(marks.any(axis=1))[0], np.nonzero(marks.any(axis=0))[0]
     if not len(rows):
         return 0, 0, 0, 0

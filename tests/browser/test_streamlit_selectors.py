@@ -16,6 +16,7 @@ from viz_core.ui.streamlit_internals import SELECTORS
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytest_plugins = ["tests.browser.one_page"]
 RENAMED = Path(__file__).with_name("renamed_app.py")
 WAIT = 240_000  # milliseconds: a page may be the first of its server
 # Link → the selectors that find an element there.
@@ -42,10 +43,8 @@ def test_every_selector_is_looked_for() -> None:
 
 
 @pytest.mark.parametrize("link", WHERE)
-def test_a_page_has_the_elements_that_its_style_names(serve: Callable[..., str], new_page: Callable[..., Page], link: str) -> None:
-    page = new_page()
-    page.goto(f"{serve()}/{link}")
-    idle(page, WAIT)
+def test_a_page_has_the_elements_that_its_style_names(serve: Callable[..., str], turn_to: Callable[..., Page], link: str) -> None:
+    page = turn_to(f"{serve()}/{link}")
     if not link:
         read_on(page)  # the cards of the pages are below the first screen
     assert not missing(page, WHERE[link]), "this version of Streamlit calls them otherwise"
