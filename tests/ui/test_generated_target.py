@@ -149,7 +149,7 @@ def test_a_link_says_who_writes(params: dict[str, str], writer: str, target: str
 ])
 def test_what_a_link_cannot_have_is_named(params: dict[str, str], fault: tuple[str, str]) -> None:
     setup, faults = from_link(params)
-    assert faults == [fault] and from_link(to_link(setup)[0]) == (setup, [])
+    assert [(text, str(error)) for text, error in faults] == [fault] and from_link(to_link(setup)[0]) == (setup, [])
 
 
 def test_what_the_model_writes_is_in_no_link() -> None:

@@ -27,6 +27,7 @@ from viz_core.ui.shell.setup import (
     Setup,
     allowed_values,
     default_setup,
+    error_message,
     from_link,
     from_query,
     incompatible_fields,
@@ -213,7 +214,9 @@ def test_no_link_breaks_the_app(params: dict[str, str]) -> None:
     assert setup.stage == "" or setup.stage in {s.name for s in stages(setup.config)}
     for control in CONTROLS:  # the sidebar can show it
         assert control.value(setup.config) in allowed_values(setup, control)
-    for text, sentence in faults:  # what was written is quoted, never woven into the sentence
+    for text, error in faults:  # what was written is quoted, never woven into the sentence
+        sentence = error_message(error)
+        assert isinstance(text, str)
         assert text.partition("=")[0] in params or any(text.startswith(f"{k}=") for k in params)
         assert sentence.startswith(("is ", "does not fit (", "would need another vocabulary than ", "are not on this machine"))
     named = {text.partition("=")[0] for text, _ in faults}
@@ -261,7 +264,8 @@ def test_a_bad_value_is_named_and_nothing_else_is_lost(bad: dict[str, str], said
     assert none == []
     setup, faults = from_link(GOOD | bad)
     assert meaning(setup) == meaning(expected)
-    ((text, sentence),) = faults
+    ((text, error),) = faults
+    sentence = error_message(error)
     assert text == "=".join(*bad.items())
     assert sentence.startswith(said) and not sentence.endswith(".")
 
@@ -269,7 +273,7 @@ def test_a_bad_value_is_named_and_nothing_else_is_lost(bad: dict[str, str], said
 def test_a_bad_preset_is_named_and_nothing_else_is_lost() -> None:
     setup, faults = from_link({"preset": "005", "seed": "4", "norm": "pre"})
     assert (setup.preset, setup.seed, setup.config.norm) == ("000", 4, "pre")
-    assert faults == [("preset=005", "is not a preset; 000 is used")]
+    assert [(text, str(error)) for text, error in faults] == [("preset=005", "is not a preset; 000 is used")]
 
 
 def test_only_streamlits_own_parameters_pass_in_silence() -> None:

@@ -13,6 +13,7 @@ from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.session.language import LANGUAGE
+from viz_core.ui.shell.setup import error_message, from_link
 from viz_core.weights.catalogue import cached_load_errors, load_errors_in
 from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV
 
@@ -82,3 +83,11 @@ def test_the_errors_of_weights_are_in_the_language_of_who_asks(two_languages: No
             (said[code],) = (sentence for sentence in cached_load_errors() if "broken" in sentence)
     load_errors_in.cache_clear()
     assert "there is no model.safetensors" in said["en"] and "⟦" in said["pseudo"] and "⟦" not in said["en"]
+
+
+def test_the_errors_of_a_link_are_in_the_language_in_which_they_are_shown(two_languages: None) -> None:
+    with in_language("en"):
+        __, faults = from_link({"d_ff": "big", "d_model": "510", "n_heads": "4", "weights": "nobody", "item": "x", "nonsense": "1"})
+        assert len(faults) == 5 and not any("⟦" in error_message(error) for __, error in faults)
+    with in_language("pseudo"):
+        assert all(error_message(error).startswith("⟦") for __, error in faults)

@@ -233,6 +233,52 @@ MESSAGES: Mapping[str, LazyText] = MappingProxyType({
                           "follow a text; leave it out"),
     "padding_read": lazy("{config} says pad_token_id={id}, but the tokenizer reads it in texts; a {title} gives such a token no "
                          "position of its own, which this model cannot do"),
+    # What is typed, and the pages
+    "not_an_id": lazy("{side} sentence {number} contains a word that is not an id; type whole numbers such as 101 205 330, or "
+                      "choose another tokenizer."),
+    "positions_of_weights": lazy("These weights have {max_len} positions and the longest sentence has {tokens} tokens: "
+                                 "shorten it."),
+    "no_padded_token": lazy("Sentence {item} has no padded {side} token, so none of its rows is fully masked. Use two sentences of "
+                            "different lengths, and choose the shorter one."),
+    "no_padding_mask": lazy("This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
+                            "padding under All switches."),
+    "not_finite_here": lazy("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
+                            "masked rows shows where NaN comes from."),
+    "only_padding": lazy("Sentence {item} contains only padding, so there is no word to replace. Type one."),
+    "too_many_turns": lazy("There are {count} tokens, but at most {limit} can be replaced in turn. Shorten the sentence."),
+    "swap_same_word": lazy("You chose the same word twice: choose two different words."),
+    "training_gone": lazy("This server no longer has the training; train it again."),
+    "weights_on_server": lazy("The weights of this run are on this server only, so a notebook cannot run them: download them on "
+                              "the page Training."),
+    # A parameter of a link: the rest of the sentence "The link says …, which"
+    "link_default": lazy("{reason}; the default is used"),
+    "link_model": lazy("{reason}; the model's own is used"),
+    "link_misfit": lazy("does not fit ({reason}); the model's own is used"),
+    "link_choice": lazy("is not one of {choices}"),
+    "link_integer": lazy("is not a whole number"),
+    "link_number": lazy("is not a number"),
+    "link_outside": lazy("is outside {low} to {high}"),
+    "link_range": lazy("is not a whole number from {low} to {high}{step}"),
+    "link_long": lazy("is longer than {limit} characters"),
+    "link_vocabulary": lazy("would need another vocabulary than that of {weights}; choose weights=untrained to change it"),
+    "link_unknown": lazy("is not a setting of this app and is left out"),
+    "link_twice": lazy("is given more than once; the last one is used"),
+    "link_writer": lazy("is not possible with this model and tokenizer; the target is read as typed"),
+    "link_target": lazy("is left out, since with writer=model the model writes the target"),
+    "link_weights": lazy("cannot be opened: {reason}. Instead, {weights} is used"),
+    "link_no_weights": lazy("are not on this machine; {weights} is used"),
+    "link_recipe_kept": lazy("were trained on another server, or are no longer on this one; their recipe is ready on the page "
+                             "Training, where one click trains them again"),
+    "link_weights_gone": lazy("were trained on another server, or are no longer on this one; train them again on the page "
+                              "Training, or open their file there"),
+    "link_preset": lazy("is not a preset; {preset} is used"),
+    "link_sizes": lazy("is not written as d_model:32 or qk_dim:{no_size}, with sizes from 1 to {limit}"),
+    "link_lengths": lazy("does not begin with 1 to {limit} sentences, source tokens and target tokens, such as 1.6.5"),
+    "link_tokens": lazy("needs 1 to {limit} tokens on each side that its model has, and 0 on one that it lacks"),
+    "link_no_model": lazy("describes a model that is not available here"),
+    "link_cell": lazy("does not name a matrix of this app, then one of its panels, a row and a column by their numbers"),
+    "link_patch": lazy("does not name a place in the model, such as encoder.residual.1.3 or decoder.cross_attn.2.h5"),
+    "link_branches": lazy("does not name at most {limit} branches, each a path, a step and ids, such as g.3.17"),
 })
 REMEDY_NAMES: Mapping[str, LazyText] = MappingProxyType({  # what to lower in a run that is too large, for its `remedies`
     "vocab_size": lazy("the vocabulary size"), "d_ff": lazy("d_ff"), "n_heads": lazy("n_heads"), "qk_dim": lazy("qk_dim"),

@@ -55,7 +55,12 @@ class SettingError(UserError):
 
 
 def format_value(value: object) -> str:
-    """Return a value of a sentence as text: whole numbers with thousands separators, lists and tuples as alternatives."""
+    """Return a value of a sentence as text: whole numbers with thousands separators, lists and tuples as alternatives.
+
+    An error in the sentence of another one has no full stop.
+    """
+    if isinstance(value, ValueError):
+        return str(value).rstrip(".")
     if isinstance(value, list | tuple):
         return join_or([format_value(one) for one in value])
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -44,7 +44,7 @@ class StoredCard:
         except (OSError, UnicodeDecodeError, json.JSONDecodeError):
             raise UserError("card_unreadable", name=path.name, stem=path.stem) from None
         except ValueError as error:
-            raise UserError("card", name=path.name, reason=str(error).rstrip("."), stem=path.stem) from None
+            raise UserError("card", name=path.name, reason=error, stem=path.stem) from None
 
 
 def _checked_fields(stored: Any, card: type[StoredCard]) -> dict[str, Any]:

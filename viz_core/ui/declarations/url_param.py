@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viz_core.config.limits import MAX_SELECTION_CHARS
-from viz_core.messages import translate as _
+from viz_core.messages import lazy
+from viz_core.messages.errors import UserError
 
 ATTENTION_KINDS = ("encoder", "decoder", "cross")  # in the order of `viz_core.analysis.attention`, not imported: it needs numpy
 
@@ -38,7 +39,7 @@ class UrlParam:
         """Return the value of a text from a link. Raises `ValueError` with what is wrong, without repeating the text."""
         if self.options is None:
             if len(text) > self.max_chars:
-                raise ValueError(_("is longer than {most:,} characters", most=self.max_chars))
+                raise UserError("link_long", limit=self.max_chars)
             return self.old_values.get(text, text)
         if self.is_multiple:
             return tuple(dict.fromkeys(self._option(part) for part in text.split(",") if part))
@@ -51,15 +52,14 @@ class UrlParam:
             low, high = max(self.options[0], 0), self.options[-1]  # lower values, like "", mean that the page chooses
             digits = text.removeprefix("-")
             if not (digits.isascii() and digits.isdigit() and len(digits) < 10 and int(text) in self.options):
-                step = " " + _("in steps of {step}", step=self.options.step) if self.options.step > 1 else ""
-                raise ValueError(_("is not a whole number from {low} to {high}{step}", low=low, high=high, step=step))
+                step = lazy(" in steps of {step}", step=self.options.step) if self.options.step > 1 else ""
+                raise UserError("link_range", low=str(low), high=str(high), step=step)
             return int(text)
         for option in self.options:
             if _option_text(option) == text:
                 return option
         named = [_option_text(option) for option in self.options if option != ""]
-        raise ValueError(_("is not one of {named}",
-                           named=", ".join(named) if len(named) <= 12 else _("the choices that the page offers")))
+        raise UserError("link_choice", choices=", ".join(named) if len(named) <= 12 else lazy("the choices that the page offers"))
 
 
 def _option_text(value: Any) -> str:

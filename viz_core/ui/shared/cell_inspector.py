@@ -62,8 +62,7 @@ def inspect_cell(context: PageContext, name: str, index: tuple[int, ...]) -> Non
     """Show the arithmetic behind `context.capture[name][index]`, a full index. Raises ValueError if there is no capture."""
     capture = context.capture
     if capture is None:
-        raise ValueError(_("there is no run to take a cell of {name!r} from; call this only if context.capture is not None.",
-                           name=name))
+        raise ValueError(f"there is no run to take a cell of {name!r} from; call this only if context.capture is not None.")
     item = index[0] if capture.stage(name).axes[:1] == ("B",) else 0
     has_card = context.setup.checkpoint_card is not None
     names = PositionNames(capture, context.sentence_tokenizers(item), vocabulary_names_ids=has_card)

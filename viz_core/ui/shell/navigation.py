@@ -13,7 +13,7 @@ from viz_core.messages import translate as _
 from viz_core.ui.components.export import start_exports
 from viz_core.ui.components.glosses import set_glosses
 from viz_core.ui.declarations.page_spec import PageSpec
-from viz_core.ui.escape import code_span
+from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.shell.caching.preload import preload_all, preload_catalogue
 from viz_core.ui.shell.export.save_menus import save_menus
 from viz_core.ui.shell.layout.first_screen import page_heading
@@ -26,6 +26,7 @@ from viz_core.ui.shell.session.session_restore import mark_page_complete, restor
 from viz_core.ui.shell.session.state import BEFORE_LINK, HAS_RESTARTED, IN_PAGE_FRAME, LINK_ERRORS, NOTICES, current_setup
 from viz_core.ui.shell.session.url import overflow_state, read_link, write_link
 from viz_core.ui.shell.session.widgets import needs_rerun, yield_cpu
+from viz_core.ui.shell.setup import error_message
 from viz_core.ui.streamlit_internals import call_before_callbacks, defer_interruptions, ignore_pages_folder, look_up_widget_values
 
 
@@ -114,7 +115,8 @@ def open_page(page: PageSpec, preload: Callable[[], None] = preload_all) -> Page
     if errors := st.session_state.get(LINK_ERRORS, []):
         st.warning(
             first_paragraphs(
-                [_("The link says {written}, which {fault}.", written=code_span(written), fault=fault) for written, fault in errors]
+                [_("The link says {written}, which {fault}.", written=code_span(str(written)), fault=escaped(error_message(fault)))
+                 for written, fault in errors]
             )
         )
     for note in st.session_state.pop(NOTICES, []):

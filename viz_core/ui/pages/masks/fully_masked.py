@@ -13,6 +13,7 @@ from viz_core.config import SIDE_NAMES
 from viz_core.figures.masks import empty_row_norm_panels, implementation_panels, token_labels
 from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.presets import DOCUMENTS
 from viz_core.text import in_quotes
 from viz_core.ui.components.calls import Call, Expression
@@ -58,16 +59,14 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     capture = capture_call.value()
     side = query_key_sides(focus.kind)[0]
     if token_mask(capture, side, focus.item).all():
-        raise ValueError(_("Sentence {item} has no padded {side} token, so none of its rows is fully masked. Use two sentences "
-                           "of different lengths, and choose the shorter one.", item=focus.item + 1, side=SIDE_NAMES[side]))
+        raise UserError("no_padded_token", item=focus.item + 1, side=SIDE_NAMES[side])
     run, path = RunInputs(context), attention_path(focus.kind, 0)
     seed, cost = context.setup.seed, context.run_cost()
     compared = cached(Call(compare_empty_rows, run.model, batch_call, path, focus.item, seed), "mask empty",
                       (context.run_key(), path, focus.item), *cost)
     result = compared.value()
     if not result.is_empty.any():
-        raise ValueError(_("This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
-                           "padding under All switches.", side=SIDE_NAMES[side]))
+        raise UserError("no_padding_mask", side=SIDE_NAMES[side])
     spread = cached(Call(spread_nan, run.model, batch_call, side, focus.item, seed).named("spread"), "mask spread",
                     (context.run_key(), side, focus.item), *cost)
     nan_spread = spread.value()

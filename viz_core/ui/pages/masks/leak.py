@@ -9,6 +9,7 @@ from viz_core.config import Side
 from viz_core.figures.masks import all_token_leak_panels, token_labels, token_leak_panel
 from viz_core.figures.panels import Panel
 from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.messages.number_format import rounded
 from viz_core.text import bidi_isolated, in_quotes, shorten, unknown_words
 from viz_core.ui.components.calls import Call
@@ -40,8 +41,7 @@ def leak_section(context: PageContext, capture: Capture, focus: MaskFocus) -> No
                   (context.run_key(), focus.item, place, id), *context.run_cost())
     result = leak.value()
     if not (np.isfinite(result.change).all() and np.isfinite(result.change_without_mask).all()):
-        raise ValueError(_("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
-                           "masked rows shows where NaN comes from."))
+        raise UserError("not_finite_here")
     new = context.sentence_tokenizers(focus.item)[side].decode(id) if not url_param("mask_word").strip() else url_param("mask_word")
     replaced = f"{in_quotes(glossed_label(shorten(tokens[place])))} ({place})"
     labels = Call(token_labels, run.capture, side, focus.item)
@@ -72,7 +72,7 @@ def _replacement_controls(context: PageContext, capture: Capture, focus: MaskFoc
     """Draw the controls of the replacement, and return the position of the token and the id that replaces it."""
     tokens, places = token_labels(capture, side, focus.item), np.nonzero(token_mask(capture, side, focus.item))[0].tolist()
     if not places:
-        raise ValueError(_("Sentence {item} contains only padding, so there is no word to replace. Type one.", item=focus.item + 1))
+        raise UserError("only_padding", item=focus.item + 1)
     chosen = url_param("mask_place")
     place = chosen if chosen in places else places[len(places) // 2]
     names = [f"{t} · {bidi_isolated(glossed_label(token))}" for t, token in enumerate(tokens)]
@@ -123,8 +123,7 @@ def _replaced_in_turn(context: PageContext, focus: MaskFocus, side: Side, n_toke
     from viz_core.experiments.masks import replacement_changes, replacement_ids
 
     if n_tokens > MAX_REPLACED_TOKENS:
-        raise ValueError(_("There are {n_tokens} tokens, but at most {most_turns} can be replaced in turn. Shorten the sentence.",
-                           n_tokens=n_tokens, most_turns=MAX_REPLACED_TOKENS))
+        raise UserError("too_many_turns", count=n_tokens, limit=MAX_REPLACED_TOKENS)
     run = RunInputs(context)
     others = Call(replacement_ids, run.config, run.batch, focus.item, context.tokenizers[side].vocab_size)
 

@@ -170,7 +170,7 @@ def _swap(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGenera
         a = choose_word("pos_a", _("Swap"), sentence, first)
         b = choose_word("pos_b", _("with"), sentence, other)
     if a == b:
-        raise ValueError(_("You chose the same word twice: choose two different words."))
+        raise UserError("swap_same_word")
     _show_reordering(context, words, swapped_order(n, a, b), main)
 
 
@@ -268,7 +268,7 @@ def _prepend(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGen
     note_unknown_words(tokenizer.value(), text)
     before, ids = front.value(), words.value().ids
     if not before.ids:
-        raise ValueError(_("Type at least one word to put in front."))
+        raise UserError("nothing_in_front")
     call = Call(prepend, run.model, words.attribute("ids"), front.attribute("ids"), context.setup.seed)
     prepending = cached(call.named("prepending"), "prepend", experiment_key(context, ids, before.ids))
     result = prepending.value()

@@ -19,7 +19,7 @@ from viz_core.ui.shell.session.session_restore import SESSION
 from viz_core.ui.shell.setup import error_message
 from viz_core.ui.streamlit_internals import connection_id, is_connected
 
-PROBLEM_KEY = "train_problem"  # session state: (link parameter, sentence) of the last click on Train that failed
+PROBLEM_KEY = "train_problem"  # session state: (link parameter, error) of the last click on Train that failed
 UNFINISHED_STATES = ("waiting", "starting", "running")
 STOP_REASONS = {
     "steps": lazy("It has completed all steps."), "target": lazy("It has reached the target loss."),
@@ -40,9 +40,9 @@ def visitor_id() -> str:
     return f"{st.session_state.get(SESSION, '')} {connection_id()}"
 
 
-def gone_error() -> ValueError:
+def gone_error() -> UserError:
     """Return the error about a file of a job that this server has evicted."""
-    return ValueError(_("This server no longer has the training; train it again."))
+    return UserError("training_gone")
 
 
 def linked_job(param_name: str) -> JobView | None:
@@ -60,7 +60,7 @@ def start_job(param_name: str, recipe: str, device: str) -> None:
     try:
         job_id = job_engine().submit(recipe, visitor_id(), pick_device(device))
     except UserError as problem:
-        st.session_state[PROBLEM_KEY] = param_name, error_message(problem)
+        st.session_state[PROBLEM_KEY] = param_name, problem.without_traceback()
         return
     st.session_state.pop(PROBLEM_KEY, None)
     set_url_params(**{param_name: job_id}, train_moment=-1)
@@ -148,8 +148,8 @@ def format_duration(took: float) -> str:
 
 def show_problem(job: JobView | None, param_name: str, problem: str, start_label: str = "") -> None:
     """Show why nothing can be trained, or that the job of the link does not exist. start_label: the label of the start button."""
-    refused_param, refusal = st.session_state.get(PROBLEM_KEY, ("", ""))
-    if message := problem or (refusal if refused_param == param_name else ""):
+    refused_param, refusal = st.session_state.get(PROBLEM_KEY, ("", None))
+    if message := problem or (error_message(refusal) if refusal and refused_param == param_name else ""):
         st.warning(escaped(message))
     if job is None and url_param(param_name) and linked_job(param_name) is None:
         st.info(_("This server does not know the training of this link, or has removed it. **{begin}** runs it again, with the "

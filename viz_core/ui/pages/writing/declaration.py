@@ -6,7 +6,7 @@ from typing import Any
 
 from viz_core.config.limits import MAX_NEW_TOKENS
 from viz_core.messages import lazy
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.ui.declarations.page_spec import PageSection, PageSpec
 from viz_core.ui.declarations.url_param import UrlParam
 
@@ -32,8 +32,7 @@ class BranchesParam(UrlParam):
         known = all(m and (not m[1].isdigit() or int(m[1]) <= i) and int(m[2]) < MAX_NEW_TOKENS for i, m in enumerate(found))
         read = tuple((m[1], int(m[2]), tuple(map(int, m[3].split("-")))) for m in found if m)
         if not known or len(parts) > MAX_BRANCHES or any(step + len(ids) > MAX_NEW_TOKENS for __, step, ids in read):
-            raise ValueError(_("does not name at most {most} branches, each a path, a step and ids, such as g.3.17",
-                               most=MAX_BRANCHES))
+            raise UserError("link_branches", limit=MAX_BRANCHES)
         return read
 
 

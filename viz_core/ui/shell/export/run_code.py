@@ -5,7 +5,7 @@ from textwrap import dedent
 from typing import Any
 
 from viz_core.config import FIELDS, TransformerConfig
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.ui.components.call_code import python_literal
 from viz_core.ui.shell.runs.page_context import PageContext, context_of
 from viz_core.ui.shell.session.generated_target import generate_targets
@@ -111,8 +111,7 @@ def config_code(setup: Setup) -> CodeLines:
         base = "weights.config"
         lines = f"from viz_core.weights.catalogue import catalogue\nweights = catalogue()[{setup.checkpoint!r}]\n"
     else:
-        raise ValueError(_("The weights of this run are on this server only, so a notebook cannot run them: download them on the "
-                           "page Training."))
+        raise UserError("weights_on_server")
     changed = ", ".join(f"{name}={python_literal(value)}" for name, value in changed_fields(setup).items())
     if changed:
         return CodeLines(f"{lines}from dataclasses import replace\nconfig = replace({base}, {changed})")

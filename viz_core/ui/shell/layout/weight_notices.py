@@ -12,7 +12,14 @@ from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.session.generated_target import keep_generated_target
 from viz_core.ui.shell.session.state import LINK_ERRORS, MISSING_WEIGHTS, NEXT_PAGE, SETUP, current_setup, set_url_params, url_param
 from viz_core.ui.shell.session.widgets import mark_activity
-from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields, incompatible_fields, with_compatible_config
+from viz_core.ui.shell.setup import (
+    CONTROL_BY_FIELD,
+    Setup,
+    changed_fields,
+    error_message,
+    incompatible_fields,
+    with_compatible_config,
+)
 from viz_core.weights.card import Card
 
 MAX_NAMED = 4  # settings that are listed
@@ -52,7 +59,8 @@ def missing_weights_notice() -> None:
     written, fault = missing
     recipe = url_param("train_recipe")
     with st.container(horizontal=True, vertical_alignment="center", key="lab_gone"):
-        st.warning(_("The link says {written}, which {fault}.", written=code_span(written), fault=fault))
+        st.warning(_("The link says {written}, which {fault}.", written=code_span(str(written)),
+                     fault=escaped(error_message(fault))))
         if recipe:
             st.button(_("Train them again"), key="gone_train", on_click=_train_again, icon=":material/school:")
         st.button(_("Continue without them"), key="gone_on", on_click=_continue_without_weights)

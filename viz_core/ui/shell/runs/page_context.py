@@ -217,8 +217,8 @@ def _try_run(setup: Setup) -> RunOutcome:
     if not any(s.strip() for s in lines):
         return RunOutcome(problem=error_message(UserError("no_text")))
     if len(lines) > MAX_SENTENCES:
-        return RunOutcome(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
-                                    n_lines=len(lines), max_sentences=MAX_SENTENCES))
+        side = SIDE_NAMES[setup.config.input_side]
+        return RunOutcome(problem=error_message(UserError("sentences", side=side, count=len(lines), limit=MAX_SENTENCES)))
     text, answers, generated = "", cast("list[Sentence]", target), cast("Sequence[Generation]", ())
     try:
         if setup.writer == "model":

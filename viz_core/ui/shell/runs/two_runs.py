@@ -11,7 +11,7 @@ from viz_core.figures.two_runs import RunView as RunView
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.stages import STACK_NAMES
-from viz_core.ui.escape import code_span, token_code_span
+from viz_core.ui.escape import code_span, escaped, token_code_span
 from viz_core.ui.shell.runs.page_context import PageContext, context_of
 from viz_core.ui.shell.runs.setup_differences import Difference, describe_differences, differences
 from viz_core.ui.shell.session.linked_widgets import linked_widget
@@ -77,7 +77,8 @@ def two_runs(context: PageContext, options: Sequence[RunView] = ("a", "b", "diff
         return None
     kept, errors = from_query(url_param("kept"))
     for written, fault in errors[:1]:
-        st.caption(_("The link's A says {written}, which {fault}.", written=code_span(written), fault=fault))
+        st.caption(_("The link's A says {written}, which {fault}.", written=code_span(str(written)),
+                     fault=escaped(error_message(fault))))
     with st.container(key="lab_runs", horizontal=True, vertical_alignment="center", gap="small"):
         found = _aligned_or_reason(context, context_of(kept), options)
         if options and found is not None:

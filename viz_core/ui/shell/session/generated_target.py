@@ -1,17 +1,18 @@
 """The target that the model generates: decoded once for all visitors, used by runs, and shown in the sidebar's text box."""
 
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viz_core.analysis.size_estimates import estimate_size
 from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.text import SPECIALS
 from viz_core.ui.escape import code_spans, first_few
 from viz_core.ui.shell.caching.preload import preload_home
 from viz_core.ui.shell.setup import (
     Setup,
     aligned_to_source,
-    error_message,
     format_line_numbers,
     source_line_numbers,
     typed_sentences,
@@ -39,7 +40,7 @@ def generate_targets(setup: Setup) -> "tuple[Generation, ...]":
     check_position_table(setup, batch)
     n, length = batch.ids["source"].shape
     if problem := estimate_size(setup.config, n, length, 1).problem:
-        raise ValueError(error_message(problem))  # a new error: raising the cached one would keep these frames alive
+        raise copy(problem)  # raising the cached one would keep these frames alive
     return cached_generations(setup.weights, setup.config, batch, setup.seed, setup.device)
 
 
@@ -47,9 +48,7 @@ def check_position_table(setup: Setup, batch: "Batch") -> None:
     """Raise `ValueError` if a sentence is longer than the position table of trained weights."""
     longest = max(ids.shape[1] for ids in batch.ids.values())
     if setup.card and setup.config.has_position_table and longest > setup.config.max_len:
-        tokens = _("the longest sentence has {values:,} tokens", values=longest)
-        raise ValueError(_("These weights have {max_len:,} positions and {longest}: shorten it.",
-                           max_len=setup.config.max_len, longest=tokens))
+        raise UserError("positions_of_weights", max_len=setup.config.max_len, tokens=longest)
 
 
 def generated_text(setup: Setup) -> str:

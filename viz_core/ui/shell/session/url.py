@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from viz_core.messages import translate as _
+from viz_core.messages import lazy
+from viz_core.messages.errors import UserError
 from viz_core.ui.shell.session.state import (
     LINK_ERRORS,
     LINK_WAS_READ,
@@ -44,8 +45,8 @@ def read_link(page: str, tab_text: str) -> None:
     before = state.get(SETUP)
     if SETUP not in state:
         _take_setup(params)
-        state[LINK_ERRORS] += [(_("{k} (twice)", k=k), _("is given more than once; the last one is used"))
-                               for k in params if len(st.query_params.get_all(k)) > 1]
+        twice = [k for k in params if len(st.query_params.get_all(k)) > 1]
+        state[LINK_ERRORS] += [(lazy("{k} (twice)", k=k), UserError("link_twice")) for k in twice]
     elif is_history_navigation() and params != state[WRITTEN_PARAMS] and not touched:
         tab_text = tab_text or to_link(current_setup())[1].text
         _take_setup(params)
@@ -69,7 +70,7 @@ def _take_setup(params: Mapping[str, str]) -> None:
     """Store the setup of a link, its errors, the missing weights, and the name of its overflow text."""
     state = st.session_state
     state[SETUP], errors = from_link(params)
-    gone = [error for error in errors if error[0].startswith(f"weights={USER_WEIGHTS_PREFIX}")]
+    gone = [error for error in errors if str(error[0]).startswith(f"weights={USER_WEIGHTS_PREFIX}")]
     state[LINK_ERRORS], state[MISSING_WEIGHTS] = [error for error in errors if error not in gone], gone[0] if gone else None
     state[OUTDATED] = bool(gone) and state.get(RETURNING, False)
     state[MISSING_TEXT] = params.get(OVERFLOW_PARAM, "")

@@ -14,6 +14,7 @@ from viz_core.ui.shell.setup.controls import (
 from viz_core.ui.shell.setup.link_format import (
     LONG_PARAMS,
     OVERFLOW_PARAM,
+    LinkError,
     OverflowText,
     from_link,
     from_query,
@@ -81,6 +82,7 @@ __all__ = [
     "URL_PARAM_BY_NAME",
     "VOCAB_FIELDS",
     "WRITERS",
+    "LinkError",
     "OverflowText",
     "Setup",
     "TokenizerChoice",

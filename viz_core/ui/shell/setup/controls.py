@@ -1,7 +1,7 @@
 """The controls of the sidebar: the settings of the model that a visitor can change, in the order of the sidebar."""
 
 from viz_core.config.settings import SETTINGS, Setting, always
-from viz_core.messages.errors import SettingError
+from viz_core.messages.errors import SettingError, UserError
 from viz_core.presets import DOCUMENTS
 
 CONTROLS: tuple[Setting, ...] = tuple(setting for setting in SETTINGS.values() if not setting.no_control)
@@ -21,9 +21,12 @@ def control_help(control: Setting) -> str:
 
 def error_message(error: ValueError) -> str:
     """Return the sentence of an error, with the label and the options of the sidebar for a setting that is there."""
-    control = CONTROL_BY_FIELD.get(error.field) if isinstance(error, SettingError) else None
-    if not isinstance(error, SettingError) or control is None:
+    if not isinstance(error, UserError):
         return str(error)
+    control = CONTROL_BY_FIELD.get(error.field) if isinstance(error, SettingError) else None
+    if control is None:
+        inner = {name: value for name, value in error.values.items() if isinstance(value, ValueError)}
+        return error.sentence(**{name: error_message(value).removesuffix(".") for name, value in inner.items()})
     shown: dict[str, object] = {"field": control.label, "value": control.format_value(error.values["value"])}
     if isinstance(fits := error.values.get("fits"), list | tuple):
         shown["fits"] = [control.format_value(value) for value in fits]

@@ -15,19 +15,16 @@ from urllib.parse import parse_qsl, urlencode
 from viz_core.config import RENAMED_VALUES, TransformerConfig
 from viz_core.config.limits import MAX_LINK_BYTES, MAX_SELECTION_CHARS, MAX_SENTENCES, MAX_TOKENS
 from viz_core.config.settings import MAX_D_MODEL, Setting
-from viz_core.messages import language
-from viz_core.messages import translate as _
-from viz_core.messages.errors import SettingError
+from viz_core.messages import LazyText, language, lazy
+from viz_core.messages.errors import SettingError, UserError
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
-from viz_core.ui.escape import escaped
 from viz_core.ui.shell.setup.controls import (
     CONTROL_BY_FIELD,
     CONTROLS,
     DERIVED_SIZE,
     HEAD_SPLIT_FIELDS,
     NON_PARAMETER_FIELDS,
-    error_message,
 )
 from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.ui.shell.setup.value import (
@@ -58,6 +55,9 @@ UNTRAINED_PARAMS = frozenset({"preset", "seed", "tokenizer"} | (CONTROL_BY_FIELD
 OVERFLOW_PARAM = "left_out"  # the parameter with the name of the overflow text
 OLD_PARAM_NAMES = {v.old_name: v.name for v in URL_PARAMS if v.old_name}  # name in older links → present name
 LONG_PARAMS = tuple(v.name for v in URL_PARAMS if v.max_chars > MAX_SELECTION_CHARS)  # parameters that may be too long for a link
+
+LinkError = tuple[str | LazyText, UserError]
+"""An error in a link: the parameter as written, and the error, whose sentence is the rest of "The link says …, which"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +119,15 @@ def from_size_query(text: str) -> tuple[TransformerConfig, int, int, int]:
     setup, errors = from_query(rest)
     sides = (setup.config.has_encoder, setup.config.has_decoder)
     if len(numbers) != 3 or lengths.count(".") != 2 or not 1 <= numbers[0] <= MAX_SENTENCES:
-        raise ValueError(_("does not begin with 1 to {max_sentences} sentences, source tokens and target tokens, such as 1.6.5",
-                           max_sentences=MAX_SENTENCES))
+        raise UserError("link_lengths", limit=MAX_SENTENCES)
     if any(not (1 <= n <= MAX_TOKENS if there else n == 0) for n, there in zip(numbers[1:], sides, strict=True)):
-        raise ValueError(_("needs 1 to {max_tokens} tokens on each side that its model has, and 0 on one that it lacks",
-                           max_tokens=MAX_TOKENS))
+        raise UserError("link_tokens", limit=str(MAX_TOKENS))
     if errors:
-        raise ValueError(_("describes a model that is not available here"))
+        raise UserError("link_no_model")
     return setup.config, numbers[0], numbers[1], numbers[2]
 
 
-def from_query(text: str) -> tuple[Setup, list[tuple[str, str]]]:
+def from_query(text: str) -> tuple[Setup, list[LinkError]]:
     """Return the setup of a text from `to_query`, and its errors, as `from_link` does."""
     return from_link(dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass")))
 
@@ -159,8 +157,8 @@ def _parameters(setup: Setup) -> dict[str, str]:
     return params
 
 
-def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
-    """Return the setup of a link and its errors: (parameter as written, the rest of the sentence about it)."""
+def from_link(params: Mapping[str, str]) -> tuple[Setup, list[LinkError]]:
+    """Return the setup of a link and its errors."""
     remaining = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
     remaining.pop(OVERFLOW_PARAM, None)  # the text is only in the browser tab that wrote the link
     remaining = {OLD_PARAM_NAMES.get(name, name): text for name, text in remaining.items()}
@@ -173,8 +171,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
             value, why = _parse_value(control, text, setup.config)
             lacking = control.field == "architecture" and not why and value not in allowed_values(setup, control)
             if lacking or not is_editable(setup, control.field):
-                why = _("would need another vocabulary than that of {weights}; choose weights=untrained to change it",
-                            weights=setup.checkpoint)
+                why = UserError("link_vocabulary", weights=setup.checkpoint)
             if why:
                 errors.append((f"{control.field}={text}", why))
             else:
@@ -198,18 +195,18 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
                 value = read(text)
                 setup = with_url_params(setup, **{name: value}) if name in URL_PARAM_BY_NAME else replace(setup, **{name: value})
             except ValueError as error:
-                errors.append((f"{name}={text}", _("{error}; the default is used", error=error)))
+                errors.append((f"{name}={text}", UserError("link_default", reason=error.with_traceback(None))))
     if writer == "taken" and not setup.translates:
         setup = replace(setup, writer=writer)
-    errors += [(f"{name}={text}", _("is not a setting of this app and is left out")) for name, text in remaining.items()]
+    errors += [(f"{name}={text}", UserError("link_unknown")) for name, text in remaining.items()]
     if params.get("writer") == "model" != setup.writer:
-        errors.append(("writer=model", _("is not possible with this model and tokenizer; the target is read as typed")))
+        errors.append(("writer=model", UserError("link_writer")))
     if "target" in params and setup.writer == "model":
-        errors.append((f"target={params['target']}", _("is left out, since with writer=model the model writes the target")))
+        errors.append((f"target={params['target']}", UserError("link_target")))
     return setup, errors
 
 
-def _writer(remaining: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
+def _writer(remaining: dict[str, str]) -> tuple[Writer, list[LinkError]]:
     """Take `writer` out of the parameters. Return it and its errors; if it is missing, a link with a target means "typed"."""
     implied: Writer = "typed" if "target" in remaining else "model"
     match remaining.pop("writer", implied):
@@ -220,16 +217,17 @@ def _writer(remaining: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
         case "taken":
             return "taken", []
         case other:
-            return implied, [(f"writer={other}", _("is not one of {few}; the default is used", few=", ".join(WRITERS)))]
+            reason = UserError("link_choice", choices=", ".join(WRITERS))
+            return implied, [(f"writer={other}", UserError("link_default", reason=reason))]
 
 
-def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
+def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[LinkError]]:
     """Take `weights` and `preset` out of the parameters. Return the setup that they name, and the errors.
 
     A link without weights that has a preset, a seed, a tokenizer or a field that affects parameters means a preset's model; with
     weights, such a field makes the model untrained.
     """
-    errors: list[tuple[str, str]] = []
+    errors: list[LinkError] = []
     start = Setup() if remaining.keys() & UNTRAINED_PARAMS else default_setup()
     setup = start
     recipe = remaining.pop("recipe", "")
@@ -238,30 +236,35 @@ def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]
     elif weights in catalogue():
         setup = with_weights(Setup(), weights)
     elif weights.startswith(USER_WEIGHTS_PREFIX):
-        setup, sentence = without_weights(setup, recipe)
-        errors.append((f"weights={weights}", sentence))
-    elif why := load_error(weights):
-        errors.append((f"weights={weights}", _("cannot be opened: {why}. Instead, {weights} is used", why=escaped(why),
-                                               weights=start.checkpoint)))
+        setup, problem = without_weights(setup, recipe)
+        errors.append((f"weights={weights}", problem))
+    elif load_error(weights):
+        errors.append((f"weights={weights}", UserError("link_weights", reason=_LoadError(weights), weights=start.checkpoint)))
     else:
-        errors.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
+        errors.append((f"weights={weights}", UserError("link_no_weights", weights=start.checkpoint)))
     if (preset := remaining.pop("preset", DEFAULT_PRESET)) not in PRESETS:
-        errors.append((f"preset={preset}", _("is not a preset; {default_preset} is used", default_preset=DEFAULT_PRESET)))
+        errors.append((f"preset={preset}", UserError("link_preset", preset=DEFAULT_PRESET)))
     elif setup.checkpoint_card is None:
         setup = with_preset(setup, preset)
     return setup, errors
 
 
-def without_weights(setup: Setup, recipe: str) -> tuple[Setup, str]:
+def without_weights(setup: Setup, recipe: str) -> tuple[Setup, UserError]:
     """Return the setup of a link whose weights, trained by a visitor, are not on this server, and why; it keeps their recipe."""
     with suppress(ValueError):
         if recipe:
-            return with_url_params(setup, train_recipe=recipe), _(
-                "were trained on another server, or are no longer on this one; their recipe is ready on the page Training, where "
-                "one click trains them again"
-            )
-    return setup, _("were trained on another server, or are no longer on this one; train them again on the page Training, or open "
-                    "their file there")
+            return with_url_params(setup, train_recipe=recipe), UserError("link_recipe_kept")
+    return setup, UserError("link_weights_gone")
+
+
+@dataclass(frozen=True, slots=True)
+class _LoadError:
+    """Why a model on this server cannot be used, as a value of an error: translated when it is shown."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return load_error(self.name)
 
 
 def _value_text(value: Any) -> str:
@@ -271,35 +274,37 @@ def _value_text(value: Any) -> str:
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
-def _parse_value(control: Setting, text: str, config: TransformerConfig) -> tuple[Any, str]:
-    """Return a value and "", or None and what is wrong with the text. Sizes are limited by the largest option."""
+def _parse_value(control: Setting, text: str, config: TransformerConfig) -> tuple[Any, UserError | None]:
+    """Return a value and None, or None and what is wrong with the text. Sizes are limited by the largest option."""
     options = control.offered(config)
     text = RENAMED_VALUES.get(control.field, {}).get(text, text)
     by_text = {_value_text(o): o for o in options}
     if text in by_text:
-        return by_text[text], ""
+        return by_text[text], None
     numbers = [o for o in options if isinstance(o, int | float) and not isinstance(o, bool)]
     if not numbers or any(isinstance(o, str | bool) for o in options):
-        return None, _("is not one of {values}; the model's own is used", values=", ".join(by_text))
+        return None, _model_s_own(UserError("link_choice", choices=", ".join(by_text)))
     low, high = min(numbers), MAX_D_MODEL if control.field in ("d_model", "qk_dim") else max(numbers)
     low = min(low, 5 if "vocab" in control.field else 1) if isinstance(numbers[0], int) else low
     kind = type(numbers[0])
     try:
         value = kind(text)
     except ValueError:
-        return None, (_("is not a whole number; the model's own is used") if kind is int
-                      else _("is not a number; the model's own is used"))
+        return None, _model_s_own(UserError("link_integer") if kind is int else UserError("link_number"))
     if not low <= value <= high:
-        return None, _(
-            "is outside {to_text} to {to_text_2}; the model's own is used", to_text=_value_text(low), to_text_2=_value_text(high)
-        )
-    return value, ""
+        return None, _model_s_own(UserError("link_outside", low=_value_text(low), high=_value_text(high)))
+    return value, None
 
 
-def _compatible_config(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[tuple[str, str]]]:
+def _model_s_own(reason: UserError) -> UserError:
+    """Return the error of a setting in the link, in place of which the model keeps its own."""
+    return UserError("link_model", reason=reason)
+
+
+def _compatible_config(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[LinkError]]:
     """Return the base config with as many of the fields as are compatible, and an error for each of the others."""
     fields = dict(fields)
-    errors: list[tuple[str, str]] = []
+    errors: list[LinkError] = []
     while True:
         try:
             return replace(base, **fields), errors
@@ -309,16 +314,15 @@ def _compatible_config(base: TransformerConfig, fields: dict[str, Any]) -> tuple
                 removable = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
                 invalid = next(removable, next((f for f in error.others if f in fields), next(iter(fields))))
             errors.append(
-                (f"{invalid}={_value_text(fields.pop(invalid))}", _("does not fit ({problem_words}); the model's own is used",
-                                                               problem_words=error_message(error)[:-1]))
+                (f"{invalid}={_value_text(fields.pop(invalid))}", UserError("link_misfit", reason=error.without_traceback()))
             )
 
 
 def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in choices:
-            few = ", ".join(choices) if len(choices) <= 6 else _("those that this model has")
-            raise ValueError(_("is not one of {few}", few=few))
+            few = ", ".join(choices) if len(choices) <= 6 else lazy("those that this model has")
+            raise UserError("link_choice", choices=few)
         return text
 
     return read
@@ -327,7 +331,7 @@ def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
 def _whole_number(most: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= most):
-            raise ValueError(_("is not a whole number from 0 to {most}", most=most))
+            raise UserError("link_range", low="0", high=str(most), step="")
         return int(text)
 
     return read
@@ -340,7 +344,6 @@ def _parse_sizes(text: str) -> tuple[tuple[str, int | None], ...]:
         name, __, size = part.partition(":")
         is_number = size.isascii() and size.isdigit() and len(size) < 5 and 1 <= int(size) <= MAX_D_MODEL
         if name not in HEAD_SPLIT_FIELDS or not (is_number or (name, size) == ("qk_dim", DERIVED_SIZE)):
-            raise ValueError(_("is not written as d_model:32 or qk_dim:{no_size}, with sizes from 1 to {max_d_model}",
-                               no_size=DERIVED_SIZE, max_d_model=MAX_D_MODEL))
+            raise UserError("link_sizes", no_size=DERIVED_SIZE, limit=str(MAX_D_MODEL))
         found[name] = int(size) if is_number else None
     return tuple((name, found[name]) for name in HEAD_SPLIT_FIELDS if name in found)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from viz_core.config import SIDE_NAMES
 from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.ui.shell.setup.value import TEXT_SIDES, Setup
 
 
@@ -69,8 +70,7 @@ def parse_ids(side: str, lines: Sequence[str]) -> list[list[int]]:
         words = line.replace(",", " ").split()
         wrong = next((w for w in words if not (w.isascii() and w.isdigit() and len(w) < 10)), None)
         if wrong is not None:
-            problem = _("{side} sentence {i} contains a word that is not an id", side=SIDE_NAMES[side], i=i + 1)
-            raise ValueError(_("{problem}; type whole numbers such as 101 205 330, or choose another tokenizer.", problem=problem))
+            raise UserError("not_an_id", side=SIDE_NAMES[side], number=i + 1)
         rows.append([int(w) for w in words])
     return rows
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viz_core.config.limits import MAX_STORED_SETUP_CHARS
-from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.ui.declarations.url_param import UrlParam
 from viz_core.ui.page_list import PAGES
 
@@ -33,8 +33,7 @@ class CellsParam(UrlParam):
             heatmap, *place = self._present_place(*part.split("."))
             number = all(n.isascii() and n.isdigit() and len(n) <= MAX_CELL_DIGITS for n in place)
             if heatmap not in (self.options or ()) or len(place) not in (0, 3) or not number:
-                raise ValueError(_("does not name a matrix of this app, then one of its panels, a row and a column by their "
-                                   "numbers"))
+                raise UserError("link_cell")
             found[heatmap] = (heatmap, *map(int, place))
         return tuple(found.values())
 
@@ -68,7 +67,7 @@ class PatchParam(UrlParam):
         stack, part, layer, at = found.groups() if found else ("", "", "", "")
         head, token = (int(at[1:]), None) if at.startswith("h") else (None, int(at or 0))
         if not found or (layer == "embed" and part != "residual") or (head is not None and not part.endswith("attn")):
-            raise ValueError(_("does not name a place in the model, such as encoder.residual.1.3 or decoder.cross_attn.2.h5"))
+            raise UserError("link_patch")
         return stack, part, -1 if layer == "embed" else int(layer), head, token
 
 
