@@ -14,7 +14,6 @@ from viz_core.ui.shell.setup.controls import (
 from viz_core.ui.shell.setup.link_format import (
     LONG_PARAMS,
     OVERFLOW_PARAM,
-    LinkError,
     OverflowText,
     from_link,
     from_query,
@@ -82,7 +81,6 @@ __all__ = [
     "URL_PARAM_BY_NAME",
     "VOCAB_FIELDS",
     "WRITERS",
-    "LinkError",
     "OverflowText",
     "Setup",
     "TokenizerChoice",
