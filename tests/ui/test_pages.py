@@ -272,7 +272,7 @@ BAD: dict[str, tuple[str, str]] = {  # name → (what is typed, a part of what i
     "blank": (" \t \n \n", "nothing to read yet"),
     "ten thousand words": (TEN_THOUSAND, "tokens, and the limit is 1,024; shorten it."),
     "past max_len": (" ".join(["the"] * 120), "is too short for 12"),
-    "forty lines": ("\n".join(["the cat"] * 40), "There are 40 sentences and the limit is 32"),
+    "forty lines": ("\n".join(["the cat"] * 40), "There are 40 source sentences, and the limit is 32"),
     "emoji": ("👨‍👩‍👧 👍🏽 🇨🇳 1️⃣", ""),
     "right to left": ("שלום עולם مرحبا \u202eabc", ""),
     "control characters": ("a\x00b \x1b[31m \x7f \u200b", ""),
