@@ -350,7 +350,7 @@ def test_borrowed_weights() -> None:
         own = Transformer(config).eval()
         own.load_state_dict(model.state_dict())
         assert same(capture, capture_of(config, weights=own))
-    with pytest.raises(ValueError, match="do not fit this config"):
+    with pytest.raises(ValueError, match="do not fit this model"):
         capture_of(small(d_ff=13), weights=model)
 
 
