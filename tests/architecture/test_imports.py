@@ -139,9 +139,10 @@ def member_of(name: str) -> str | None:
     return max((member for member in ALLOWED if within(name, {member})), key=len, default=None)
 
 
-def imported(tree: ast.AST, module: str) -> Iterator[str]:
-    """What the module imports besides the standard library and its own member: members, and packages of others by their name."""
-    for name in imports(tree, module):
+def imported(names: Iterable[str], module: str) -> Iterator[str]:
+    """Of what a module imports, all besides the standard library and its own member: members, and packages of others by their
+    name."""
+    for name in names:
         top = name.partition(".")[0]
         member = member_of(name) or (name if top == "viz_core" else top)
         if top not in sys.stdlib_module_names and member != member_of(module):
@@ -156,7 +157,8 @@ def wrong_layer(tree: ast.AST, module: str) -> Iterator[str]:
     if member is None:
         yield f"{module} belongs to no layer"
     else:
-        yield from (f"{module} imports {name}" for name in imported(tree, module) if name not in ALLOWED[member])
+        found = imported(imports(tree, module), module)
+        yield from (f"{module} imports {name}" for name in found if name not in ALLOWED[member])
 
 
 def in_place(tree: ast.AST, module: str) -> Iterator[str]:
@@ -177,7 +179,7 @@ def unpickles(tree: ast.AST, module: str) -> Iterator[str]:
     picklers = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal", "torch.load"}
     yield from (f"{module} imports {name}" for name in imports(tree, module) if within(name, picklers))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "torch.load":
+        if isinstance(node, ast.Attribute) and node.attr == "load" and ast.unparse(node) == "torch.load":
             yield f"{module}:{node.lineno} calls torch.load"
         elif isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False":
             yield f"{module}:{node.lineno} allows pickle"
@@ -203,7 +205,15 @@ def complaints(check: Callable[[ast.AST, str], Iterator[str]], modules: dict[str
     return [wrong for module, path in modules.items() for wrong in check(ast.parse(path.read_text("utf-8")), module)]
 
 
-TREES = {module: ast.parse(path.read_text("utf-8")) for module, path in MODULES.items()}
+@cache
+def imports_of(module: str) -> tuple[str, ...]:
+    return tuple(imports(ast.parse(MODULES[module].read_text("utf-8")), module))
+
+
+@cache
+def edges() -> set[tuple[str, str]]:
+    """(a module, a module that it imports)."""
+    return {(module, module_name(name)) for module in MODULES for name in imports_of(module)}
 
 
 def test_each_module_imports_only_what_its_layer_allows() -> None:
@@ -219,8 +229,8 @@ def test_a_member_imports_only_from_members_above_it() -> None:
 def test_every_member_is_there_and_imports_all_that_it_may() -> None:
     assert {member_of(module) for module in MODULES} == set(ALLOWED)
     found: dict[str, set[str]] = {member: set() for member in ALLOWED}
-    for module, tree in TREES.items():
-        found[str(member_of(module))].update(imported(tree, module))
+    for module in MODULES:
+        found[str(member_of(module))].update(imported(imports_of(module), module))
     for member, allowed in ALLOWED.items():
         assert found[member] == allowed, member
 
@@ -228,11 +238,11 @@ def test_every_member_is_there_and_imports_all_that_it_may() -> None:
 DECLARATIONS = "viz_core.ui.pages.*.declaration"
 
 
-def children(package: str, edges: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+def children(package: str, pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
     """Which child of a package, a module or a package, imports which other one. Declarations of pages are a child of their own."""
     depth = package.count(".") + 2
     graph: dict[str, set[str]] = {}
-    for pair in edges:
+    for pair in pairs:
         if all(within(name, {package}) for name in pair):
             importer, other = (
                 DECLARATIONS if depth > 2 and within(name, {DECLARATIONS}) else ".".join(name.split(".")[:depth]) for name in pair
@@ -242,19 +252,16 @@ def children(package: str, edges: Iterable[tuple[str, str]]) -> dict[str, set[st
     return graph
 
 
-EDGES = {(module, module_name(name)) for module, tree in TREES.items() for name in imports(tree, module)}
-
-
 @pytest.mark.parametrize("package", sorted({module.rpartition(".")[0] for module in MODULES} - {""}))
 def test_no_module_or_package_imports_itself_through_others(package: str) -> None:
-    TopologicalSorter(children(package, EDGES)).prepare()  # raises CycleError, which names the circle
+    TopologicalSorter(children(package, edges())).prepare()  # raises CycleError, which names the circle
 
 
 def test_a_circle_of_packages_is_found_even_without_a_circle_of_modules() -> None:
-    edges = [("viz_core.a.one", "viz_core.b.one"), ("viz_core.b.two", "viz_core.a.two")]
+    pairs = [("viz_core.a.one", "viz_core.b.one"), ("viz_core.b.two", "viz_core.a.two")]
     with pytest.raises(CycleError):
-        TopologicalSorter(children("viz_core", edges)).prepare()
-    TopologicalSorter(children("viz_core.a", edges)).prepare()
+        TopologicalSorter(children("viz_core", pairs)).prepare()
+    TopologicalSorter(children("viz_core.a", pairs)).prepare()
 
 
 def numbered(pattern: str, text: str, name: Callable[[str], list[str]]) -> list[tuple[int, list[str]]]:
@@ -267,7 +274,7 @@ def numbered(pattern: str, text: str, name: Callable[[str], list[str]]) -> list[
 
 def test_the_docstring_and_the_readme_number_the_layers_in_this_order() -> None:
     due = [(i, [member for member in layer if not member.endswith("__init__")]) for i, layer in enumerate(LAYERS)]
-    docstring = ast.get_docstring(TREES["viz_core.__init__"]) or ""
+    docstring = ast.get_docstring(ast.parse(MODULES["viz_core.__init__"].read_text("utf-8"))) or ""
     assert numbered(r"^ +(\d+)  ([^\s,]+(?:, [^\s,]+)*)", docstring, lambda names: names.split(", ")) == due
     rows = (ROOT / "README.md").read_text("utf-8")
     paths = numbered(r"^\| (\d+) \| (`[^|]+`) \|", rows, lambda cell: re.findall(r"`(?:viz_core/)?([^`]+?)/?(?:\.py)?`", cell))

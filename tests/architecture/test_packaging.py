@@ -1,6 +1,5 @@
 """What the project declares: its dependencies, what is public, and the examples in docstrings."""
 
-import ast
 import doctest
 import importlib
 import re
@@ -11,7 +10,7 @@ from importlib.metadata import packages_distributions
 import pytest
 
 import viz_core
-from tests.architecture.test_imports import MODULES, ROOT, imports
+from tests.architecture.test_imports import MODULES, ROOT, imports_of
 
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = DECLARED["project"]
@@ -23,9 +22,9 @@ def test_the_requirements_are_the_projects_dependencies() -> None:
 
 
 def test_all_that_is_imported_is_declared_and_the_other_way_round() -> None:
-    trees = [ast.parse(path.read_text("utf-8")) for path in MODULES.values()]
-    roots = {name.partition(".")[0] for tree in trees for name in imports(tree)} - sys.stdlib_module_names - {"viz_core"}
-    owners = {root: {owner.lower() for owner in packages_distributions().get(root, [])} for root in roots}
+    roots = {name.partition(".")[0] for module in MODULES for name in imports_of(module)} - sys.stdlib_module_names - {"viz_core"}
+    known = packages_distributions()
+    owners = {root: {owner.lower() for owner in known.get(root, [])} for root in roots}
     declared = {re.split(r"[=<>~!\[ ]", line)[0].lower().replace("-", "_") for line in PROJECT["dependencies"]}
     for root, names in owners.items():
         assert declared & {name.replace("-", "_") for name in names}, f"{root} is imported and not declared in pyproject.toml"

@@ -105,7 +105,9 @@ def is_tested(module: str) -> bool:
     return not module.endswith("__init__") or any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in body)
 
 
-NAMES = [module.removeprefix("viz_core.").removesuffix(".__init__") for module in MODULES if is_tested(module)]
+@cache
+def names() -> list[str]:
+    return [module.removeprefix("viz_core.").removesuffix(".__init__") for module in MODULES if is_tested(module)]
 
 
 def has_its_own(name: str) -> bool:
@@ -130,7 +132,7 @@ def imported(path: Path) -> set[str]:
 
 def test_every_module_has_its_test_where_its_name_says() -> None:
     missing = []
-    for name in NAMES:
+    for name in names():
         layer, _, stem = name.rpartition(".")
         place = f"tests/{layer.partition('.')[0] or 'FOLDER'}/test_{stem}.py"
         if not (has_its_own(name) or entry(name)):
@@ -140,7 +142,7 @@ def test_every_module_has_its_test_where_its_name_says() -> None:
 
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_the_table_is_true(name: str) -> None:
-    within = [n for n in NAMES if n == name or n.startswith(f"{name}.")]
+    within = [n for n in names() if n == name or n.startswith(f"{name}.")]
     assert within, f"viz_core.{name} does not exist"
     assert not all(map(has_its_own, within)), f"viz_core.{name} has its test where its name says: leave it out of the table"
     own = {module_name(f"viz_core.{n}") for n in within}

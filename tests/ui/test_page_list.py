@@ -115,20 +115,20 @@ def test_home_links_to_all_others() -> None:
 
 
 HEAVY = {"PageContext", "Capture", "TwoRuns", "RunPair"}
-BARE_FRAGMENTS = [
-    (path, function)
-    for path in sorted(PACKAGES.rglob("*.py"))
-    for function in ast.walk(ast.parse(path.read_text("utf-8")))
-    if isinstance(function, ast.FunctionDef) and any(ast.unparse(d).startswith("st.fragment") for d in function.decorator_list)
-]
 
 
-@pytest.mark.parametrize(("path", "function"), BARE_FRAGMENTS, ids=[f"{p.stem}.{f.name}" for p, f in BARE_FRAGMENTS])
-def test_a_fragment_that_needs_the_run_gets_it_from_its_page(path: Path, function: ast.FunctionDef) -> None:
+def test_a_fragment_that_needs_the_run_gets_it_from_its_page() -> None:
     """A session keeps the arguments of a bare fragment, and a rerun of it alone would miss the visitor's newest choices."""
-    where = f"{path.relative_to(ROOT)}: {function.name}"
-    kinds = {ast.unparse(argument.annotation) for argument in function.args.args if argument.annotation is not None}
-    assert not kinds & HEAVY, f"{where} has to be a @page_fragment"
+    kinds = {
+        f"{path.relative_to(ROOT)}: {function.name}": {ast.unparse(a.annotation) for a in function.args.args if a.annotation}
+        for path in sorted(PACKAGES.rglob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        and any(ast.unparse(d).startswith("st.fragment") for d in function.decorator_list)
+    }
+    assert kinds
+    wrong = [fragment for fragment, given in kinds.items() if given & HEAVY]
+    assert not wrong, f"these have to be a @page_fragment: {wrong}"
 
 
 class FakeCapture:
