@@ -38,6 +38,14 @@ def a_run_is_awaited() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def few_sentences_are_read() -> Iterator[None]:
+    """Positions measures three translators on as few sentences as can be joined in every way: what it says holds for any."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("viz_core.experiments.length_extrapolation.N_SENTENCES", 24)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def streamlit_logs_as_others_do() -> None:
     """pytest adds its handlers to each logger that does not propagate, three times a test: Streamlit has a hundred of them."""
     for name, logger in logging.root.manager.loggerDict.items():

@@ -65,11 +65,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
 
     def offered(page: str, **params: str) -> list[Offered]:
         found.clear()
-        at = start(**params).run()
-        if page != "home":
-            found.clear()
-            turn(at, page)
-        sound(at)
+        sound(start(**params).run() if page == "home" else turn(start(**params), page))
         return list(found)
 
     def store(key: str, variables: Container, n_rows: int) -> None:

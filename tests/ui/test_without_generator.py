@@ -20,9 +20,14 @@ class Finder:
 sys.meta_path.insert(0, Finder())
 """
 PAGES = """
+from functools import cache
+from streamlit.components.v2 import manifest_scanner
 from tests.ui.helpers import go, open_page, sound, start
+from viz_core.experiments import length_extrapolation
 from viz_core.ui.shell import PAGES
 
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)  # as tests/ui/conftest.py
+length_extrapolation.N_SENTENCES = 24
 typed = {"source": "the dog chased a cat"}
 for page in PAGES:
     sound(go(start(**typed), page) if page != "home" else start(**typed).run())

@@ -19,7 +19,7 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.config.position_schemes import POSITION_SCHEMES
-from viz_core.experiments.length_extrapolation import checkpoints_by_scheme, extrapolate_lengths, translate_padded
+from viz_core.experiments.length_extrapolation import LengthResult, checkpoints_by_scheme, extrapolate_lengths, translate_padded
 from viz_core.experiments.position_experiments import reorder, swapped_order
 from viz_core.run import build, run
 from viz_core.training.shipped.plans import EXAMPLES
@@ -124,14 +124,20 @@ def test_what_a_tokenizer_puts_around_a_sentence_is_neither_swapped_nor_put_in_f
 # ---------------------------------------------------------------- longer than trained
 
 
+@pytest.fixture(scope="module")
+def measured() -> LengthResult:
+    """What the three checkpoints get right where the sentences start later."""
+    cards = checkpoints_by_scheme()
+    return extrapolate_lengths("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
+
+
 @pytest.mark.parametrize("weights", ["translator", "untrained"])
-def test_longer_than_trained_says_what_is_measured(weights: str) -> None:
+def test_longer_than_trained_says_what_is_measured(weights: str, measured: LengthResult) -> None:
     """Whatever the sidebar's model is: the three checkpoints, their shares, and what they write for the typed sentence."""
     model = {"weights": "translator"} if weights == "translator" else POSITIONS
     at = open_page("positions", **model | {"pos_section": "experiments", "source": EXAMPLES[0][0], "pos_moved": "64"})
     sound(widget(at, "pos_do_longer").click().run())
-    cards = checkpoints_by_scheme()
-    expected = extrapolate_lengths("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
+    cards, expected = checkpoints_by_scheme(), measured
     (verdict,) = [s.value for s in at.success]
     assert verdict == reading.as_markdown(describe_extrapolation(expected, 64))
     (figure,) = charts(at)
