@@ -21,7 +21,7 @@ from viz_core.ui.shell.caching.server_cache import server_cache
 State = tuple[str, Mapping[str, str]]  # a page and what its link says
 SAVED = json.loads(Path(__file__).with_name("saved_links.json").read_text("utf-8"))
 N_STATES = 50
-TIME = re.compile(r"[\d.,]+ ms on ")  # how long the run took, in the sentence that says so
+TIME = re.compile(r"[\d.,]+ ms on |takes about .+ on this")  # how long the run took, and how long a training will take
 SESSION = re.compile(r'"session": "[0-9a-f]{16}"')  # its number is random
 
 
@@ -65,6 +65,7 @@ def drawn(state: State, sent: list[ForwardMsg]) -> list[bytes]:
 
 def function_caches() -> Iterator[Any]:
     """Every function of viz_core that remembers its results."""
+    gc.unfreeze()  # what is frozen is not listed
     for each in gc.get_objects():
         if isinstance(each, functools._lru_cache_wrapper) and (each.__module__ or "").startswith("viz_core"):
             yield each
