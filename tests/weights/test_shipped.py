@@ -271,7 +271,7 @@ def generated(name: str, n: int) -> list[list[str]]:
 
 def test_only_with_the_mask_it_learns_to_go_on() -> None:
     """Two-word pieces of what is generated, looked up among those of the grammar's own sentences."""
-    pairs = {pair for e in islice(examples(0), 20_000) for pair in pairwise(e.source)}
+    pairs = {pair for e in islice(examples(0), 10_000) for pair in pairwise(e.source)}
     shares = {}
     for name in ("english", "english-open"):
         said = [pair for row in generated(name, 60) for pair in pairwise(row)]
