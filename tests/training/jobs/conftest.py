@@ -1,4 +1,4 @@
-"""One engine with processes of its own and one with a cluster, each started once for a file's tests that leave it whole."""
+"""One engine with processes of its own and one with a cluster, each started once for all tests that leave it whole."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
         yield json.loads(file.read_text())["address"]
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="package", params=KINDS)
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """An engine of either kind, for tests that leave its workers alive."""
     with ExitStack() as stack:
