@@ -1,12 +1,13 @@
 """The effects of a grid as maps: every cell at its place, with the token of the run that gives the value."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from viz_core.config import TransformerConfig
-from viz_core.experiments.effect_maps import EffectMaps, count_runs, effect_maps
+from viz_core.experiments.effect_maps import EffectKind, EffectMaps, count_runs, effect_maps
 from viz_core.experiments.patching import (
     DIRECTIONS,
     EMBEDDING_LAYER,
@@ -36,9 +37,24 @@ def test_the_maps_are_the_grid(direction: Direction) -> None:
     for each in found.maps:
         expected = grid.table(each.stack, each.part, direction, heads=each.is_per_head)
         np.testing.assert_allclose(each.effects, expected, atol=1e-5)
-    sorted_out = [found.of_kind(values) for values in ("residual", "sublayers", "heads")]
+    sorted_out = [[each for each in found.maps if each.kind == kind] for kind in ("residual", "sublayers", "heads")]
     assert [len(some) for some in sorted_out] == [2, 5, 3] and all(each.is_per_head for each in sorted_out[2])
     assert found.n_runs == len(grid.patch_sets) == count_runs(CONFIG, {"source": 4, "target": 3})
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_one_kind_alone_has_the_same_effects(direction: Direction) -> None:
+    runs, kinds = clean_and_corrupted(), get_args(EffectKind)
+    found = effect_maps(runs, direction)
+    alone = {kind: effect_maps(runs, direction, kind=kind) for kind in kinds}
+    for kind, one in alone.items():
+        same = [each for each in found.maps if each.kind == kind]
+        assert [(each.stack, each.part) for each in one.maps] == [(each.stack, each.part) for each in same]
+        for each, other in zip(one.maps, same, strict=True):
+            np.testing.assert_allclose(each.effects, other.effects, atol=1e-5)
+            np.testing.assert_array_equal(each.words, other.words)
+        assert one.n_runs == count_runs(CONFIG, {"source": 4, "target": 3}, kind)
+    assert sum(one.n_runs for one in alone.values()) == found.n_runs
 
 
 def test_a_place_leads_to_its_cell_and_back() -> None:

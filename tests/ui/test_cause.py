@@ -125,6 +125,14 @@ def test_a_click_keeps_the_run_that_gives_and_patches_the_other(open_at: Open, d
         np.testing.assert_array_equal(values, before[title])
 
 
+def test_the_effect_of_a_patch_is_told_beside_maps_of_other_values(open_at: Open) -> None:
+    """Only the values that are shown are measured, and those of the patch of the link."""
+    patch = {**CHANGED, "kept": KEPT, "patch": "encoder.ffn.0.3"}
+    beside, own = (words(open_at(**patch, cause_part=part)) for part in ("residual", "sublayers"))
+    (told,) = re.findall(r"[^\n]*: effect [^\n]*", own)
+    assert "the output of the feed-forward network" in told and told in beside
+
+
 @pytest.mark.parametrize(("scale", "seed", "said"), [
     (0.01, "31", "No single value that can be patched determines the answer"), (50.0, "32", "An effect above 1 overshoots"),
 ])

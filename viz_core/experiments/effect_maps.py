@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
-from viz_core.experiments.patching import EMBEDDING_LAYER, CleanCorruptedRuns, Direction, SitePart, run_patch_grid, sites
+from viz_core.experiments.patching import EMBEDDING_LAYER, CleanCorruptedRuns, Direction, Site, SitePart, run_patch_grid, sites
 
 SIGNIFICANT_DIGITS = 2  # significant digits of the largest effect; effects that agree in these count as equally large
 PART_ORDER: tuple[SitePart, ...] = ("self_attn", "cross_attn", "ffn", "residual")  # in the order of computation within a layer
@@ -42,7 +42,7 @@ class EffectMap:
     @property
     def kind(self) -> EffectKind:
         """The kind of values that are patched."""
-        return "heads" if self.is_per_head else "residual" if self.part == "residual" else "sublayers"
+        return _kind(self.part, self.is_per_head)
 
     def patch_site(self, row: int, col: int) -> PatchSite | None:
         """Return what is patched in the run of a cell; None where nothing can be patched."""
@@ -73,7 +73,7 @@ class StrongestEffect(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectMaps:
-    """All maps of one direction.
+    """The maps of one direction, of all kinds or of one.
 
     logit_differences, words: the logit difference, and the likeliest word at the question's position (ids), of the clean and of
     the corrupted run. pairs: the aligned positions of each side. n_unpaired: the number of tokens without a partner. n_runs: the
@@ -88,10 +88,6 @@ class EffectMaps:
     n_unpaired: int
     position: int
     n_runs: int
-
-    def of_kind(self, kind: EffectKind) -> list[EffectMap]:
-        """Return the maps of one kind."""
-        return [each for each in self.maps if each.kind == kind]
 
     def strongest(self, maps: Sequence[EffectMap]) -> StrongestEffect | None:
         """Return the largest effect of these maps; of those that agree with it in SIGNIFICANT_DIGITS, the one computed first.
@@ -123,12 +119,15 @@ def _computation_order(cell: tuple[EffectMap, int, int]) -> tuple[int, int, int,
     return STACK_ORDER.index(each.stack), each.first_layer + row, PART_ORDER.index(each.part), col
 
 
-def effect_maps(runs: CleanCorruptedRuns, direction: Direction, progress: Callable[[float], object] | None = None) -> EffectMaps:
+def effect_maps(
+    runs: CleanCorruptedRuns, direction: Direction, progress: Callable[[float], object] | None = None,
+    kind: EffectKind | None = None,
+) -> EffectMaps:
     """Run every patch of one direction and arrange the effects in maps, in the order of the model.
 
-    progress: called with the share of finished runs, up to 1.
+    progress: called with the share of finished runs, up to 1. kind: of the values that are patched; None for all kinds.
     """
-    grid = run_patch_grid(runs, (direction,), progress)
+    grid = run_patch_grid(runs, (direction,), progress, lambda site: kind in (None, kind_of_site(site)))
     found: dict[tuple[StackName, SitePart, bool], EffectMap] = {}
     config, donor = runs.model.config, 0 if direction == "denoise" else 1
     for (((site, given), *_), effect, word) in zip(grid.patch_sets, grid.effects[direction], grid.words[direction], strict=True):
@@ -151,6 +150,19 @@ def effect_maps(runs: CleanCorruptedRuns, direction: Direction, progress: Callab
                       runs.pairs, runs.n_unpaired, runs.question.position, len(grid.patch_sets))
 
 
-def count_runs(config: TransformerConfig, lengths: Mapping[Side, int]) -> int:
-    """Return the number of patched runs of one direction for sentences of these lengths, if every token has a partner."""
-    return sum(1 if site.head is not None else lengths[side_of(site.stack)] for site in sites(config))
+def count_runs(config: TransformerConfig, lengths: Mapping[Side, int], kind: EffectKind | None = None) -> int:
+    """Return the number of patched runs of one direction for sentences of these lengths, if every token has a partner.
+
+    kind: as in `effect_maps`.
+    """
+    patched = [site for site in sites(config) if kind in (None, kind_of_site(site))]
+    return sum(1 if site.head is not None else lengths[side_of(site.stack)] for site in patched)
+
+
+def kind_of_site(site: Site) -> EffectKind:
+    """Return the kind of values at a site."""
+    return _kind(site.part, site.head is not None)
+
+
+def _kind(part: SitePart, is_per_head: bool) -> EffectKind:
+    return "heads" if is_per_head else "residual" if part == "residual" else "sublayers"

@@ -428,10 +428,11 @@ def grid_patch_sets(runs: CleanCorruptedRuns) -> tuple[PatchSet, ...]:
 
 
 def run_patch_grid(
-    runs: CleanCorruptedRuns, directions: Sequence[Direction] = DIRECTIONS, progress: Callable[[float], object] | None = None
+    runs: CleanCorruptedRuns, directions: Sequence[Direction] = DIRECTIONS, progress: Callable[[float], object] | None = None,
+    includes: Callable[[Site], bool] = lambda site: True,
 ) -> PatchGrid:
-    """Run every patch set of the grid. progress: called with the share of finished runs, up to 1."""
-    patch_sets, done = grid_patch_sets(runs), 0
+    """Run the patch sets of the grid. progress: called with the share of finished runs, up to 1. includes: of which sites."""
+    patch_sets, done = tuple(each for each in grid_patch_sets(runs) if includes(each[0].site)), 0
     measured = {direction: np.empty(len(patch_sets)) for direction in directions}
     words = {direction: np.empty(len(patch_sets), dtype=np.int64) for direction in directions}
     for direction in directions:

@@ -7,8 +7,17 @@ import numpy as np
 import streamlit as st
 
 from viz_core.config import side_of
-from viz_core.experiments.effect_maps import SIGNIFICANT_DIGITS, EffectMap, EffectMaps, PatchSite, count_runs, effect_maps
-from viz_core.experiments.patching import Direction
+from viz_core.experiments.effect_maps import (
+    SIGNIFICANT_DIGITS,
+    EffectKind,
+    EffectMap,
+    EffectMaps,
+    PatchSite,
+    count_runs,
+    effect_maps,
+    kind_of_site,
+)
+from viz_core.experiments.patching import Direction, Site
 from viz_core.experiments.question import Question, first_difference, likeliest_words
 from viz_core.figures.cause import effect_map_data, effect_panels
 from viz_core.messages import lazy, plural
@@ -49,32 +58,32 @@ def patching_section(pair: RunPair, question: Question) -> None:
     if alike:  # known before the measurement
         st.markdown(written)
         written = ""
-    measured = _effect_maps(pair, question, direction)
+    kind: EffectKind = url_param("cause_part")
+    measured = _effect_maps(pair, question, direction, kind)
     effects = evaluated(measured)
     if measured is None or effects is None:
         st.markdown(written)
     else:
-        shown = effects.of_kind(url_param("cause_part"))
-        show_hint(f"{written} {_hint_text(pair, effects, shown, alike)}".strip())
+        show_hint(f"{written} {_hint_text(pair, effects, alike)}".strip())
         with main_figure():
-            _draw_maps(pair, measured, shown)
+            _draw_maps(pair, measured, effects.maps)
     with controls_row():
         linked_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=VALUE_LABELS.get,
                       label_visibility="collapsed")
         _direction_control(pair, effects)
         question_controls(pair, question)
     if effects is not None:
-        _picked_cell(pair, effects)
+        _picked_cell(pair, _map_of_patch(pair, question, direction, effects))
         st.caption(_run_count_text(effects))
 
 
-def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> Call[EffectMaps] | None:
-    """Return all effect maps of a direction; None if they are not measured."""
+def _effect_maps(pair: RunPair, question: Question, direction: Direction, kind: EffectKind) -> Call[EffectMaps] | None:
+    """Return the effect maps of a direction and of one kind of values; None if they are not measured."""
     assert pair.clean.capture is not None
     config = pair.clean.config
-    runs = count_runs(config, {side: len(pair.clean.capture.ids(side, pair.item)) for side in config.sides})
-    call = Call(effect_maps, clean_corrupted_runs(pair, question), direction)
-    return measure_on_request("effects", (cache_key(pair, question), direction), runs, estimate_seconds(pair, runs), call)
+    runs = count_runs(config, {side: len(pair.clean.capture.ids(side, pair.item)) for side in config.sides}, kind)
+    call = Call(effect_maps, clean_corrupted_runs(pair, question), direction, kind=kind)
+    return measure_on_request("effects", (cache_key(pair, question), direction, kind), runs, estimate_seconds(pair, runs), call)
 
 
 # ---------------------------------------------------------------- the figure
@@ -83,7 +92,7 @@ def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> Cal
 def _draw_maps(pair: RunPair, maps_call: Expression[EffectMaps], shown: Sequence[EffectMap]) -> None:
     """Draw the maps of the selected values, `shown`. The picked cell is the one whose value B takes from A."""
     clean, corrupted = RunInputs(pair.clean, "clean"), pair.capture_call(pair.corrupted, "corrupted")
-    maps, word = maps_call.method("of_kind", url_param("cause_part")), clean.token_names(pair.clean.config.output_side, pair.item)
+    maps, word = maps_call.attribute("maps"), clean.token_names(pair.clean.config.output_side, pair.item)
     data = Call(effect_map_data, maps, maps_call.attribute("pairs"), (clean.capture, corrupted), word, pair.item)
     cells = [each.cell(url_param("patch")) if url_param("patch") and url_param("kept") else None for each in shown]
     pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
@@ -117,9 +126,9 @@ class _PatchOnClick:
 # ---------------------------------------------------------------- text
 
 
-def _hint_text(pair: RunPair, effects: EffectMaps, shown: Sequence[EffectMap], is_same_word: bool) -> str:
+def _hint_text(pair: RunPair, effects: EffectMaps, is_same_word: bool) -> str:
     """Return the hint: the shown value with the largest effect; "" for none. is_same_word: whether both runs predict one word."""
-    best = effects.strongest(shown)
+    best = effects.strongest(effects.maps)
     if best is None:
         return ""
     place = best.map.patch_site(best.row, best.col)
@@ -147,7 +156,7 @@ def _hint_text(pair: RunPair, effects: EffectMaps, shown: Sequence[EffectMap], i
         text += " " + plural("{n} value computed later has the same effect to {digits} digits.",
                              "{n} values computed later have the same effect to {digits} digits.",
                              best.n_ties, digits=SIGNIFICANT_DIGITS)
-    if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOT:
+    if max(float(np.nanmax(each.effects, initial=0.0)) for each in effects.maps) > OVERSHOOT:
         text += " " + _("An effect above 1 overshoots: the patched run prefers the answer even more than the run that the value "
                         "comes from.")
     return text
@@ -251,14 +260,27 @@ def _patch_in_other_run(effects: EffectMaps) -> tuple[object, ...]:
     return () if other is None else (stack, part, layer, head, other)
 
 
-def _picked_cell(pair: RunPair, effects: EffectMaps) -> None:
+def _map_of_patch(
+    pair: RunPair, question: Question, direction: Direction, shown: EffectMaps
+) -> tuple[EffectMap, tuple[int, int]] | None:
+    """Return the map with the picked patch, and its row and column there; None for none. shown: the maps of the page.
+
+    The patch of a link may be of another kind of values than those that are shown.
+    """
+    if not (url_param("patch") and url_param("kept")):
+        return None
+    kind = kind_of_site(Site(*url_param("patch")[:4]))
+    other = None if kind == url_param("cause_part") else evaluated(_effect_maps(pair, question, direction, kind))
+    cells = ((each, each.cell(url_param("patch"))) for each in (shown if other is None else other).maps)
+    return next(((each, at) for each, at in cells if at is not None), None)
+
+
+def _picked_cell(pair: RunPair, cell: tuple[EffectMap, tuple[int, int]] | None) -> None:
     """Write the effect of the picked patch, with links to the pages that show the patched run."""
     if not (url_param("patch") and url_param("kept")):
         st.caption(_("Click a cell: the run with that patch becomes B on every page, and the run that the value comes from "
                      "becomes A."))
         return
-    cells = ((each, each.cell(url_param("patch"))) for each in effects.maps)
-    cell = next(((each, at) for each, at in cells if at is not None), None)
     if cell is None:
         return
     each, at = cell
