@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import ANOTHER
-from tests.browser.helpers import button, idle, linked, open_page, option
+from tests.browser.helpers import button, idle, linked, open_page, option, scroll_to
 from tests.browser.looks import LOOKS, look
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ def test_what_is_typed_is_written_with_its_meanings_and_what_it_attends_to(turn_
     assert cat.locator(".gloss").inner_text() == "cat" and "cat" in (cat.get_attribute("title") or "")
     cat.click()
     idle(page)
+    scroll_to(page, "end_and_attention")
     seen = [canvas.get_attribute("data-title") or "" for canvas in page.locator("canvas[data-drawn]").all()]
     assert any(title.startswith("Cross-attention from") for title in seen) and "Mask so far" in seen
     option(page, "write_section", "branch").click()
