@@ -346,10 +346,12 @@ def test_where_t_is_the_number_of_heads_it_leaks(heads: int) -> None:
     np.testing.assert_allclose(found.intended_weights, meant[1].numpy(), atol=FLOAT)
     for h in range(heads):  # head h hides the keys after h, whoever asks
         assert (found.weights[h, :, h + 1 :] == 0).all() and (found.weights[h, :, : h + 1] > 0).all()
+        np.testing.assert_array_equal(found.printed_mask(h), found.weights[h] == 0)
         later = [found.weights[h, t, t + 1 :].sum() for t in range(heads - 1)]
         assert found.future_share[h] == pytest.approx(np.mean(later), abs=FLOAT)
     assert found.future_share[0] == 0 and found.future_share[-1] > 0.05
     assert not np.triu(found.intended_weights, 1).any()
+    np.testing.assert_array_equal(found.intended_mask, look_ahead.numpy())
 
 
 def test_one_head_is_refused_later_and_one_token_is_no_leak() -> None:

@@ -366,6 +366,16 @@ class UnsqueezeResult:
     intended_weights: np.ndarray
     future_share: np.ndarray | None
 
+    @property
+    def intended_mask(self) -> np.ndarray:
+        """The look-ahead mask [T, T], True = blocked."""
+        n = self.scores_shape[-1]
+        return np.triu(np.ones((n, n), bool), 1)
+
+    def printed_mask(self, head: int) -> np.ndarray:
+        """Return the mask [T, T] of a head without an error, True = blocked: row `head` of the look-ahead mask for every query."""
+        return np.tile(self.intended_mask[head], (self.scores_shape[-1], 1))
+
 
 @torch.inference_mode()
 def unsqueeze_mask(model: Transformer, batch: Batch, item: int, length: int | None = None, seed: int = 0) -> UnsqueezeResult:

@@ -65,10 +65,12 @@ def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, sid
     kind: AttentionKind = STACKS[side]
     titles = (_("As printed · head {head}", head=head), _("As intended · head {head}", head=head),
               _("As printed: weight on later tokens"))
-    weights = [(titles[0], tried.attribute("weights")[head]), (titles[1], tried.attribute("intended_weights")[head])]
-    panels = Call(implementation_panels, RunInputs(context).capture, kind, focus.item, weights)
+    shown = ((titles[0], tried.attribute("weights"), tried.method("printed_mask", head)),
+             (titles[1], tried.attribute("intended_weights"), tried.attribute("intended_mask")))
+    panels = [Call(implementation_panels, RunInputs(context).capture, kind, focus.item, [(title, weights[head])], masked=mask)[0]
+              for title, weights, mask in shown]
     with place:
-        linked_heatmaps([panels[0], panels[1], Call(future_weight_panel, tried.attribute("future_share"), titles[2])],
+        linked_heatmaps([*panels, Call(future_weight_panel, tried.attribute("future_share"), titles[2])],
                         "mask_unsqueeze", fill=True)
     which = _("Your batch has T = H") if n_tokens == heads else _("For the first {heads} tokens, T = H", heads=heads)
     st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
