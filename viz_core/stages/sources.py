@@ -1,6 +1,7 @@
 """Find the line of the model's source code that computes a stage, by parsing the source."""
 
 import ast
+import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from viz_core.stages import Stage
 
 MODEL_FOLDER = Path(__file__).parents[1] / "model"
+PARSING = threading.Lock()  # in Python 3.11 two threads that build syntax trees at once can raise SystemError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ def _find_tap(defined_in: str, local_name: str) -> SourceLine:
     file, _, scope = defined_in.partition(".")
     path = MODEL_FOLDER / f"{file}.py"
     text = path.read_text(encoding="utf-8")
-    tree: ast.AST = ast.parse(text)
+    with PARSING:
+        tree: ast.AST = ast.parse(text)
     if scope:
         tree = next(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == scope)
     statements = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.Return | ast.Expr) and _taps(n, local_name)]
