@@ -34,6 +34,7 @@ from viz_core.ui.shell.setup import (
     CONTROLS,
     DEVICES,
     MAX_SEED,
+    Setup,
     allowed_values,
     changed_fields,
     control_help,
@@ -79,12 +80,12 @@ def sidebar() -> None:
         if setup.config.has_decoder:
             _target_box()
         for control in MAIN_CONTROLS[:N_SIZE_SLIDERS]:
-            _control(control)
+            _control(setup, control)
         with st.container():  # always drawn, so that the widgets below keep their position while a slider is moved
             _reset_button()
         _glosses_toggle()
         for control in MAIN_CONTROLS[N_SIZE_SLIDERS:]:
-            _control(control)
+            _control(setup, control)
         if setup.card is None:
             widget(st.number_input, "seed", _("Seed"), setup.seed, set_from_widget, min_value=0, max_value=MAX_SEED, step=1,
                     help=_("The same setup and seed give bit-identical weights."))
@@ -113,11 +114,12 @@ def _glosses_toggle() -> None:
 
 def _reset_button() -> None:
     """Draw a button that resets all settings, and list the changed ones under All switches. Draws nothing if none is changed."""
-    if not changed_fields(current_setup()):
+    setup = current_setup()
+    if not changed_fields(setup):
         return
     st.button(_("Reset to the model's values"), key="reset_settings", on_click=_reset, icon=":material/undo:", width="stretch",
               help=_("Resets every setting to the model's own value and keeps your text."))
-    if folded := [escaped(str(c.label)) for c in CONTROLS if c.group and _changed(c)]:
+    if folded := [escaped(str(c.label)) for c in CONTROLS if c.group and _changed(setup, c)]:
         st.caption(_("Changed under All switches: {labels}.", labels=first_few(folded, MAX_NAMED)))
 
 
@@ -135,7 +137,7 @@ def _all_switches() -> None:
         if shown:
             st.markdown(f"**{group}**")
         for control in shown:
-            _control(control)
+            _control(setup, control)
     st.caption(_("Dropout is always off here, so the same setup always gives the same numbers."))
 
 
@@ -190,15 +192,15 @@ def _on_typed_target(name: str) -> None:
         update_setup(writer="typed", target=widget_value(name))
 
 
-def _control(control: Setting) -> None:
-    setup, config = current_setup(), current_setup().config
+def _control(setup: Setup, control: Setting) -> None:
+    config = setup.config
     if not control.has_effect(config) or not is_editable(setup, control.field):
         return
     value = control.value(config)
     options = _stable_options(control.field, tuple(control.offered(config)), allowed_values(setup, control), value)
     if len(options) < 2:
         return
-    kwargs: dict[str, Any] = {"help": _help(control)}
+    kwargs: dict[str, Any] = {"help": _help(setup, control)}
     make: Callable[..., Any]
     if set(options) <= {True, False} and isinstance(value, bool):
         make = st.toggle
@@ -209,31 +211,23 @@ def _control(control: Setting) -> None:
     if make is not st.toggle:
         kwargs["format_func"] = control.format_value
     label = _("{label} · was {value}", label=control.label, value=control.format_value(control.value(setup.base_config)))
-    widget(make, control.field, str(label if _changed(control) else control.label), value, _set_field, **kwargs)
+    widget(make, control.field, str(label if _changed(setup, control) else control.label), value, _set_field, **kwargs)
 
 
-def _help(control: Setting) -> str:
+def _help(setup: Setup, control: Setting) -> str:
     """Return the help text of a control, and which of its values leave the model untrained."""
-    setup, lacking = (
-        current_setup(),
-        [str(s.title) for name, s in POSITION_SCHEMES.items() if s.parameter_name and name != current_setup().base_config.position],
-    )
+    own, text = setup.base_config, control_help(control)
     if not invalidates_weights(setup, control.field):
-        return control_help(control)
-    return (
-        control_help(control)
-        + " "
-        + (
-            UNTRAINED_WITH.format(titles=join_or(lacking))
-            if control.field == "position"
-            else UNTRAINED_UNLESS.format(value=control.format_value(control.value(current_setup().base_config)))
-        )
-    )
+        return text
+    if control.field == "position":
+        lacking = [str(s.title) for name, s in POSITION_SCHEMES.items() if s.parameter_name and name != own.position]
+        return f"{text} {UNTRAINED_WITH.format(titles=join_or(lacking))}"
+    return f"{text} {UNTRAINED_UNLESS.format(value=control.format_value(control.value(own)))}"
 
 
-def _changed(control: Setting) -> bool:
+def _changed(setup: Setup, control: Setting) -> bool:
     """Return whether a control differs from the model's own value."""
-    own, config = current_setup().base_config, current_setup().config
+    own, config = setup.base_config, setup.config
     return control.has_effect(config) and control.value(config) != control.value(own)
 
 
