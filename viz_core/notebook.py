@@ -13,7 +13,7 @@ A notebook displays Plotly figures without these functions, for example that of
 
 import html
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +111,7 @@ def clock(clocks: ClockChart, position: int, height: int = HEIGHT) -> Picture:
 
 def diagram(drawing: Diagram, height: int = HEIGHT) -> Picture:
     """Draw the architecture as boxes and arrows."""
-    data = asdict(drawing) | {"room": None, "fill": False, "turn": ""}
+    data = drawing.to_dict() | {"room": None, "fill": False, "turn": ""}
     return Picture(component_page("diagram", data, drawing.title), height)
 
 

@@ -114,6 +114,7 @@ def stage() -> Widget:
 
     def values(page: Visitor) -> Sequence[Any]:
         boxes = json.loads(page.element("walk_map").json)["boxes"]
-        return sorted({box["stage"] for box in boxes} - {boxes[0]["stage"]})
+        stages = [row[boxes["fields"].index("stage")] for row in boxes["rows"]]
+        return sorted({*stages} - {stages[0]})
 
     return Widget("stage", values, lambda page, value, number: page.tell("walk_map", "open", value), lambda value: {"stage": value})

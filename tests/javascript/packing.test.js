@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ui } from "./ui.js";
 
-const { unpack, withHeader } = await ui("components/common/packing.js");
+const { records, unpack, withHeader } = await ui("components/common/packing.js");
 const { largestOf, largestPlaces, padded, pooled } = await ui("components/offline/pooling.js");
 const { fillFields, nodes } = await ui("components/common/messages.js");
 
@@ -15,6 +15,23 @@ test("a message is read as it was written", () => {
     assert.deepEqual([...new Float32Array(buffer, start, 3)], [1, NaN, -Infinity]);
     assert.deepEqual([...new Uint16Array(buffer, start + 12, 1)], [7]);
   }
+});
+
+test("objects are read from a table of their fields", () => {
+  assert.deepEqual(
+    records({
+      fields: ["x", "of"],
+      rows: [
+        [1, ["a"]],
+        [2, []],
+      ],
+    }),
+    [
+      { x: 1, of: ["a"] },
+      { x: 2, of: [] },
+    ],
+  );
+  assert.deepEqual(records({ fields: ["x"], rows: [] }), []);
 });
 
 test("a block keeps its largest value, NaN before all, and the place of that value", () => {

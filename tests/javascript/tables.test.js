@@ -19,17 +19,17 @@ const shown = (filter) =>
   filterRows(ROWS, { text: "", block: "all", part: "all", onlyMarked: false, ...filter }).map(Number);
 
 test("rows as they are sent: the indices of their values, and of what else they have", () => {
-  const values = ["q", "B H T K", null, "encoder 0", "attention", "k"];
+  const values = ["encoder.", "q", "B H T K", null, "encoder 0", "attention", "", "k"];
   const extras = [
     { mark: "", previous: {}, note: "", split: null },
     { mark: "new", previous: {}, note: "This tensor is new.", split: null },
   ];
   const rows = [
-    [0, 1, 2, 3, 4, 0],
-    [5, 1, 2, 3, 4, 1],
+    [0, 1, 2, 3, 4, 5, 0],
+    [6, 7, 2, 3, 4, 5, 1],
   ];
   assert.deepEqual(readRows({ values, extras, rows }), [
-    { cells: ["q", "B H T K", null], block: "encoder 0", part: "attention", ...extras[0] },
+    { cells: ["encoder.q", "B H T K", null], block: "encoder 0", part: "attention", ...extras[0] },
     { cells: ["k", "B H T K", null], block: "encoder 0", part: "attention", ...extras[1] },
   ]);
 });

@@ -50,7 +50,8 @@ def sent(at: AppTest) -> dict[str, Any]:
 
 
 def row_of(values: list[Any], extra: dict[str, Any]) -> dict[str, Any]:
-    *cells, block, part = values
+    path, local, *others, block, part = values
+    cells = [path + local, *others]
     return {"cells": cells, "block": block, "part": part} | extra
 
 

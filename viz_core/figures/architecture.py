@@ -10,7 +10,8 @@ names and inputs of the stages alone, not from the config.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal
 
 from viz_core.figures.architecture_parts import STACK_TITLES, BoxKind, DiagramParts, shape_text
 from viz_core.messages import translate as _
@@ -101,6 +102,26 @@ class Diagram:
     boxes: tuple[Box, ...]
     title: str
     description: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the data for the script: the names of the fields of boxes, arrows and frames once, then their values in rows.
+
+        It holds tuples because Streamlit imports pandas to check whether a list is a table.
+        """
+        lists = {"boxes": self.boxes, "arrows": self.arrows, "frames": self.frames}
+        tables = {
+            name: {"fields": DRAWN_FIELDS[name], "rows": tuple(map(attrgetter(*DRAWN_FIELDS[name]), parts))}
+            for name, parts in lists.items()
+        }
+        return {"width": self.width, "height": self.height, "title": self.title, "description": self.description} | tables
+
+
+# What the script draws of each part.
+DRAWN_FIELDS = {
+    "boxes": ("id", "label", "sub", "shape_text", "axes", "x", "y", "w", "h", "stage", "kind", "current", "hint"),
+    "arrows": ("points", "kind", "label"),
+    "frames": ("label", "path", "x", "y", "w", "h", "kind"),
+}
 
 
 def architecture_diagram(stages: Sequence[Stage], current: str | None = None) -> Diagram:

@@ -7,6 +7,10 @@ export function unpack(bytes) {
   return [JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, start - 4))), buffer, start];
 }
 
+/* Return the objects of a table: the names of their fields, and a row of values for each. */
+export const records = ({ fields, rows }) =>
+  rows.map((row) => Object.fromEntries(fields.map((field, i) => [field, row[i]])));
+
 /* Return the message of a header and arrays. */
 export function withHeader(header, ...arrays) {
   const text = new TextEncoder().encode(JSON.stringify(header));

@@ -6,7 +6,6 @@ The browser keeps its DOM nodes between runs, so that a change of the current bo
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import fields
 from typing import Any
 
 import streamlit as st
@@ -53,24 +52,13 @@ def diagram(
         if on_toggle is not None:
             on_toggle()
 
-    data = _to_dict(drawing) | {"room": height, "fill": fill, "toggle": toggle_label}
+    data = drawing.to_dict() | {"room": height, "fill": fill, "toggle": toggle_label}
     result = _COMPONENT(key=key, data=data, on_open_change=report, on_toggle_change=toggled)
     register_picture(key, {
         "drawing": record, "frame": Call("viz_core.figures.plot_data.diagram", record),
         "picture": Call("viz_core.notebook.diagram", record),
     }, len(drawing.boxes))
     return _opened_stage(result, known)
-
-
-def _to_dict(d: Diagram) -> dict[str, Any]:
-    """Convert the drawing to plain data, one level deep (`asdict` copies recursively and takes ten times as long)."""
-
-    def plain(part: Any) -> dict[str, Any]:
-        return {f.name: getattr(part, f.name) for f in fields(part)}
-
-    lists = {"boxes": d.boxes, "arrows": d.arrows, "frames": d.frames}
-    # Tuples, because Streamlit imports pandas to check whether a list is a table.
-    return plain(d) | {name: tuple(map(plain, parts)) for name, parts in lists.items()}
 
 
 def _opened_stage(state: Any, known: Container[str]) -> str | None:

@@ -2,6 +2,7 @@
  * Nodes are kept across reruns, and only changed boxes are updated. */
 
 import { draw, make, set } from "../common/dom.js";
+import { records } from "../common/packing.js";
 import { ending } from "../common/reports.js";
 
 const ROUND = 6; // radius of a corner
@@ -75,7 +76,8 @@ class View {
   }
 
   show(data) {
-    const { width, height, title, description, frames, arrows, boxes, room, fill, toggle } = data;
+    const { width, height, title, description, room, fill, toggle } = data;
+    const [frames, arrows, boxes] = [data.frames, data.arrows, data.boxes].map(records);
     this.root.classList.toggle("fill", fill);
     this.root.classList.toggle("strip", width < STRIP);
     Object.assign(this.button, { hidden: !toggle, textContent: toggle });

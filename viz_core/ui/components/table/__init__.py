@@ -93,14 +93,16 @@ _COMPONENT = Component(
 def stage_table_json(columns: Sequence[StageTableColumn], rows: Sequence[StageTableRow], compares_runs: bool = False) -> str:
     """Return the table as JSON for the browser. compares_runs: previous cells are those of run A, and written next to the cells.
 
-    Most cells and notes occur in many rows. So each is sent once, in "values" and "extras", and a row has indices: those of its
-    cells, its block and its part, and that of what it has besides (rows.js).
+    Most cells and notes occur in many rows. So each is sent once, in "values" and "extras", and a row has indices: those of the
+    path and the last part of its name, of its other cells, its block and its part, and that of what it has besides (rows.js).
     """
     values: dict[CellValue, int] = {}
     extras: dict[tuple[Any, ...], int] = {}
     plain = []
     for row in rows:
-        indices = [values.setdefault(value, len(values)) for value in (*row.cells, row.block, row.part)]
+        name, *others = row.cells
+        path, dot, local = str(name).rpartition(".")
+        indices = [values.setdefault(value, len(values)) for value in (path + dot, local, *others, row.block, row.part)]
         plain.append([*indices, extras.setdefault((row.mark, tuple(row.previous.items()), row.note, row.split), len(extras))])
     sent = {"columns": [asdict(c) for c in columns], "values": list(values), "extras": [_extra(*extra) for extra in extras],
             "rows": plain, "beside": compares_runs}

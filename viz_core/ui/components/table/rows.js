@@ -2,7 +2,7 @@
 
 export const readRows = ({ values, extras, rows }) =>
   rows.map((indices) => {
-    const found = indices.slice(0, -1).map((index) => values[index]);
-    const [block, part] = found.splice(-2);
-    return { cells: found, block, part, ...extras[indices.at(-1)] };
+    const [path, local, ...others] = indices.slice(0, -1).map((index) => values[index]);
+    const [block, part] = others.splice(-2);
+    return { cells: [path + local, ...others], block, part, ...extras[indices.at(-1)] };
   });
