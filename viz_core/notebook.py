@@ -111,7 +111,7 @@ def clock(clocks: ClockChart, position: int, height: int = HEIGHT) -> Picture:
 
 def diagram(drawing: Diagram, height: int = HEIGHT) -> Picture:
     """Draw the architecture as boxes and arrows."""
-    data = drawing.to_dict() | {"room": None, "fill": False, "turn": ""}
+    data = drawing.to_dict() | {"room": None, "fill": False, "toggle": ""}
     return Picture(component_page("diagram", data, drawing.title), height)
 
 

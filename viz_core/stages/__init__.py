@@ -64,9 +64,10 @@ def _by_name(config: TransformerConfig) -> Mapping[str, Stage]:
 
 def stage_of(config: TransformerConfig, name: str) -> Stage:
     """Return the stage with this name. Raises `KeyError` if the config has no such stage."""
-    if name not in _by_name(config):
+    stage = _by_name(config).get(name)
+    if stage is None:
         raise KeyError(f"there is no stage {name!r} in this model; stages(config) lists them.")
-    return _by_name(config)[name]
+    return stage
 
 
 def stages_with_shapes(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Stage, ...]:

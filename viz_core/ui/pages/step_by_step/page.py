@@ -120,8 +120,9 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
     """
     capture = context.capture
     assert capture is not None
-    first = stage_order(capture, url_param("walk_mode"), norms=False)[0]
-    name = context.setup.stage if context.setup.stage in capture else first
+    name = context.setup.stage
+    if name not in capture:
+        name = stage_order(capture, url_param("walk_mode"), norms=False)[0]
     if norms_open() and not last_shown_value("walk_norms"):
         st.rerun()  # so that `mode_controls` shows that LayerNorms are open
     stage, item = capture.stage(name), context.selected_item(capture)
