@@ -1,7 +1,8 @@
 /* What print.css needs of the screen: the size of the main column and of the main picture, how much smaller they are on
  * paper, the theme, the sentences and the link. */
 
-const PAPER = { width: 980, height: 610 }; // pixels: of A4 and Letter in landscape without margins, and without wider gaps on paper
+// Pixels of A4 and Letter in landscape, without margins, and with room for the wider gaps of a printed page.
+const PAPER = { width: 980, height: 610 };
 const SMALLEST = 0.6; // a page is made smaller than this only to fit the width
 const UNDRAWN = '[class*="st-key-lab_part_"] > [class*="_visibility"]:only-child'; // in a part that was not scrolled to
 const PAUSE = 100; // ms between two looks at the page
