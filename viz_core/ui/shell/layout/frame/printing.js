@@ -43,7 +43,8 @@ export class Printing {
     const width = block.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
     const picture = block.querySelector(".st-key-lab_picture");
     const below = (picture?.closest(".st-key-lab_figure_and_rail") ?? picture ?? block).getBoundingClientRect().bottom;
-    const height = below - block.getBoundingClientRect().top - parseFloat(paddingTop); // the first sheet has the picture
+    // The first sheet has the whole picture.
+    const height = below - block.getBoundingClientRect().top - parseFloat(paddingTop);
     const zoom = Math.min(1, PAPER.width / width, Math.max(SMALLEST, PAPER.height / height));
     const { style, dataset } = document.documentElement;
     style.setProperty("--lab-print-width", `${width}px`);

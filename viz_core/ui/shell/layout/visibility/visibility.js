@@ -11,7 +11,7 @@ const SETTLE = 500; // ms after which drawn content has its height
 const heights = new Map(); // key of a container → its last height in pixels
 const views = new WeakMap(); // element → Visibility, kept across reruns
 let nextReport = 0; // when the next one may be sent
-let readPage; // the path of the page that was last read on by a key: all its parts count as near, also those still to come
+let readPage; // the path of the page that a key last read on: all its parts count as near, also those still to come
 
 export default function ({ data, parentElement, setStateValue }) {
   const home = parentElement.host ?? parentElement;
