@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import linked, slider
+from tests.browser.helpers import linked, scroll_to, slider
 from tests.browser.looks import look
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def test_both_blocks_are_drawn_large_enough_to_read(open_at: Open) -> None:
     page = open_at("depth")
     for width in (1280, 390):
         look(page, width, "light")
+        scroll_to(page, "layer_blocks")
         blocks = page.locator('img[alt^="One layer of"]')
         assert blocks.count() == 2
         for block in blocks.all():

@@ -41,6 +41,9 @@ def test_a_part_is_drawn_where_a_visitor_looks(serve: Callable[..., str], turn_t
 
     read_on(page)
     assert drawn(page) == list(PARTS)
+    page = turn_to(f"{serve()}/masks")
+    page = turn_to(f"{serve()}/?preset=000&source=another", height=720)
+    assert drawn(page) == []  # a key that read on one page does not count for the next
 
 
 def test_a_part_whose_container_is_named_after_its_content_is_drawn_too(

@@ -11,7 +11,8 @@ const SETTLE = 500; // ms after which drawn content has its height
 const heights = new Map(); // key of a container → its last height in pixels
 const views = new WeakMap(); // element → Visibility, kept across reruns
 let nextReport = 0; // when the next one may be sent
-let readPage; // the path of the page that a key last read on: all its parts count as near, also those still to come
+const watching = new Set(); // the parts of the page
+let readPage; // the path of a page that a key has read on: until one leaves it, all its parts count as near
 
 export default function ({ data, parentElement, setStateValue }) {
   const home = parentElement.host ?? parentElement;
@@ -52,7 +53,9 @@ class Visibility {
   }
 
   start(container) {
-    this.stop();
+    this.disconnect();
+    watching.add(this);
+    if (location.pathname !== readPage) readPage = null;
     this.container = container;
     this.main = document.querySelector(":--main");
     this.observers = [
@@ -103,6 +106,12 @@ class Visibility {
   }
 
   stop() {
+    this.disconnect();
+    watching.delete(this);
+    if (!watching.size) readPage = null;
+  }
+
+  disconnect() {
     this.forget?.();
     clearTimeout(this.search);
     clearTimeout(this.settling);
