@@ -91,6 +91,9 @@ def strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
             except ValueError:
                 pass
         yield where, value
+    elif isinstance(value, Mapping) and value.keys() == {"fields", "rows"}:  # objects of one kind, the names of their fields once
+        for row in value["rows"]:
+            yield from strings(dict(zip(value["fields"], row, strict=True)), where)
     elif isinstance(value, Mapping):
         for name, part in value.items():
             if name not in TECHNICAL and f"{where.rpartition('.')[2]}.{name}" not in FILTERS:
