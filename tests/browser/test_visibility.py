@@ -28,10 +28,10 @@ def test_a_part_is_drawn_where_a_visitor_looks(serve: Callable[..., str], turn_t
     scroll_to(page, "architecture")
     assert "architecture" in drawn(page) and page.locator("[data-box]").count()
 
-    height = page.evaluate(f"{MAIN}.scrollHeight")
     page.evaluate(f"{MAIN}.scrollTo(0, 0)")
-    page.wait_for_timeout(2000)  # the browser says so only after a while
+    page.wait_for_timeout(2000)  # the browser says so only after a while, and what was drawn has its own height
     idle(page)
+    height = page.evaluate(f"{MAIN}.scrollHeight")
     assert "architecture" in drawn(page)  # it stays for this sentence
     box(page).fill("another sentence")
     box(page).press("Control+Enter")

@@ -36,12 +36,13 @@ class Visibility {
     };
   }
 
-  /* Begin once the component is in its container: Streamlit may draw that, or name it, after its content. */
+  /* Begin once the component is in its container: Streamlit may draw that, name it, or put it in the page after its
+   * content. */
   find(data, home) {
     clearTimeout(this.search);
     const container = home.closest(`.st-key-${data.container}`);
     if (container) this.show(data, container);
-    else if (home.isConnected) this.search = setTimeout(() => this.find(data, home), SEARCH);
+    else this.search = setTimeout(() => this.find(data, home), SEARCH);
   }
 
   show(data, container) {
@@ -85,11 +86,14 @@ class Visibility {
 
   /* Report after a pause, and not at the same moment as another part. */
   reportAfter(pause) {
-    later(this, pause, () => {
+    const report = () => {
       const wait = nextReport - performance.now();
       if (wait > 0) return this.reportAfter(wait);
       nextReport = performance.now() + GAP;
       this.report(this.near);
+    };
+    later(this, pause, report, () => {
+      this.near = this.data.near; // not reported: the next event compares again
     });
   }
 
