@@ -48,9 +48,9 @@ class Visibility {
   show(data, container) {
     this.data = data;
     this.near = null; // a report may have been dropped
-    this.hold(container);
     if (this.container === container) this.compare();
     else this.start(container);
+    this.hold(container); // last: to start ends what was begun for another container
   }
 
   start(container) {
