@@ -55,6 +55,17 @@ def read(table: Locator) -> tuple[list[str], list[list[str]]]:
     return heads[1:], rows
 
 
+def copy(page: Page, table: Locator) -> str:
+    """Copy a table; what is put on the clipboard."""
+    table.evaluate("""(table) => {
+        document.addEventListener("copy", (event) => { window.copied = event.clipboardData.getData("text/plain"); });
+        getSelection().selectAllChildren(table);
+        document.execCommand("copy");
+    }""")
+    copied: str = page.evaluate("window.copied")
+    return copied
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_matrix(show: Show, theme: str) -> None:
     masked = np.triu(np.ones((4, 4), bool), 1)
@@ -139,4 +150,7 @@ def test_curves_by_place_and_series(show: Show) -> None:
     for place, row in zip(range(0, 100, 3), rows, strict=True):
         assert row[0] == f"position {place}" and float(row[1].replace("−", "-")) == pytest.approx(np.sin(place), rel=1e-6)
         assert row[2] == ("–" if place % 2 else str(place))
+    copied = copy(page, table)
+    assert "−" in table.inner_text() and "−" not in copied
+    assert [float(line.split("\t")[1]) for line in copied.splitlines()[-34:]] == pytest.approx(np.sin(x[::3]), rel=1e-6)
     assert violations(page) == []

@@ -1,5 +1,6 @@
 """What a Save menu asks for is made from what the picture registered, and sent; the page does not run."""
 
+import codecs
 import io
 import json
 import struct
@@ -16,7 +17,7 @@ from tests.ui.helpers import ONE_LAYER, TINY, open_page, run_fragment, widget
 from viz_core.capture.tidy import csv_bytes
 from viz_core.ui.components import export
 from viz_core.ui.components.call_code import with_sorted_imports
-from viz_core.ui.components.export import FILE, FILE_KEY_PREFIX, REQUEST_KEY, ExportFormat, ExportRequest
+from viz_core.ui.components.export import EXPORT_FORMATS, FILE, FILE_KEY_PREFIX, REQUEST_KEY, ExportFormat, ExportRequest
 from viz_core.ui.pages.positions import page as positions_page
 from viz_core.ui.shell import PageContext
 
@@ -60,7 +61,7 @@ def test_a_csv_has_the_numbers_and_the_next_run_has_no_file(at: AppTest) -> None
     assert b'"reply": null' in menu.proto.bytes and len(menu.proto.bytes) < 200
 
 
-@pytest.mark.parametrize("what", ["csv", "json", "python"])
+@pytest.mark.parametrize("what", EXPORT_FORMATS)
 def test_a_click_does_not_run_the_page(monkeypatch: pytest.MonkeyPatch, what: ExportFormat) -> None:
     runs, draw = [0], positions_page.SECTIONS["waves"]
 
@@ -123,6 +124,20 @@ def test_a_file_that_would_be_too_large_is_a_sentence(at: AppTest, monkeypatch: 
     at = open_page("positions", pos_section="matrix", pos_length="50", **TINY | ONE_LAYER)
     reply, data = asked(at, "pos_table", "csv")
     assert "and the limit is 0 MB" in reply["problem"] and not data
+
+
+def test_a_csv_with_decimal_commas_has_the_same_numbers(at: AppTest) -> None:
+    (reply, data), (__, usual) = asked(at, "pos_waves", "csv_comma"), asked(at, "pos_waves", "csv")
+    assert reply["mime"] == "text/csv" and data.startswith(codecs.BOM_UTF8) and "−" not in data.decode()
+    assert data.decode("utf-8-sig").splitlines()[0] == "trace;x;y"
+    pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(data), sep=";", decimal=","), pd.read_csv(io.BytesIO(usual)))
+
+
+def test_decimal_commas_are_those_of_numbers() -> None:
+    value = np.array([-0.1, 1e-20, np.nan], np.float32)
+    frame = pd.DataFrame({"word": ["a;b", "1.5", "-1"], "value": value, "some": [None, 2.5, "x"]})
+    data = csv_bytes(frame, decimal_comma=True).decode("utf-8-sig")
+    assert data.splitlines() == ["word;value;some", '"a;b";-0,1;', "1.5;1e-20;2,5", "'-1;;x"]
 
 
 def test_a_long_file_is_written_in_parts_that_are_one_file() -> None:

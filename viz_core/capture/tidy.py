@@ -1,5 +1,6 @@
 """Arrays as tidy DataFrames (one row per cell, one column per axis, tokens beside positions), and DataFrames as CSV."""
 
+import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
@@ -52,7 +53,9 @@ def categorical_column(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[
     return pd.Categorical.from_codes(codes[at], categories=pd.Index(words, dtype=object))
 
 
-def csv_bytes(frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None) -> bytes:
+def csv_bytes(
+    frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None, decimal_comma: bool = False,
+) -> bytes:
     r"""Return a table as CSV in UTF-8, with a byte order mark for spreadsheets, and floats with all their digits.
 
     A text that begins like a formula (=, +, -, @, also full-width or after invisible characters), or with an apostrophe, is
@@ -60,18 +63,22 @@ def csv_bytes(frame: pd.DataFrame, progress: Callable[[float], object] = lambda 
     take for the end of a cell, are escaped: \x00, \x0a. To read the file back with pandas, use
     pd.read_csv(file, dtype={"token": str}, keep_default_na=False); by default a word such as NA is read as a missing value.
 
-    progress: called with the share of the rows written so far.
+    progress: called with the share of the rows written so far. decimal_comma: write 0,5 and separate columns with semicolons, as
+    a German or French spreadsheet expects; pandas reads it with sep=";", decimal=",".
     """
+    sep, decimal = (";", ",") if decimal_comma else (",", ".")
     safe = frame.copy(deep=False)
     for name, column in frame.items():
         if isinstance(column.dtype, pd.CategoricalDtype):
             safe[name] = column.map(_escaped)  # two categories may be escaped to the same text, which a categorical does not allow
         elif not pd.api.types.is_numeric_dtype(column.dtype):
-            safe[name] = pd.Series([_escaped(value) for value in column], index=column.index, dtype=object)
+            cells = [str(x).replace(".", decimal) if isinstance(x, float) and math.isfinite(x) else _escaped(x) for x in column]
+            safe[name] = pd.Series(cells, index=column.index, dtype=object)
     safe.columns = [_escaped(name) for name in frame.columns]
     parts = []
     for start in range(0, max(1, len(safe)), CSV_CHUNK_ROWS):
-        text: str = safe.iloc[start : start + CSV_CHUNK_ROWS].to_csv(index=False, header=not start, lineterminator="\r\n")
+        rows = safe.iloc[start : start + CSV_CHUNK_ROWS]
+        text: str = rows.to_csv(index=False, header=not start, lineterminator="\r\n", sep=sep, decimal=decimal)
         parts.append(text.encode("utf-8" if start else "utf-8-sig"))
         progress(min(1.0, (start + CSV_CHUNK_ROWS) / max(1, len(safe))))
     return b"".join(parts)

@@ -19,8 +19,8 @@ from viz_core.ui.components.calls import Container, Expression, as_expression, i
 if TYPE_CHECKING:
     import pandas as pd
 
-ExportFormat = Literal["csv", "json", "python"]
-EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "json", "python")
+ExportFormat = Literal["csv", "csv_comma", "json", "python"]  # csv_comma: with decimal commas
+EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "csv_comma", "json", "python")
 FILE: Literal["file"] = "file"  # the format of a request from `export_button`
 FILE_KEY_PREFIX = "lab_file_"  # prefix of the element keys of its buttons, by which save_menus.js finds them
 # Session-state keys: the request; and the page with the exports of its pictures and buttons by their keys.
@@ -140,11 +140,12 @@ def _table_file(request: ExportRequest, make_frame: "Callable[[], pd.DataFrame]"
         return ExportResult("", "application/json", json.dumps(about, ensure_ascii=True, indent=1).encode())
     from viz_core.capture.tidy import csv_bytes
 
+    def written(progress: Callable[[float], object] = lambda share: None) -> bytes:
+        return csv_bytes(frame, progress, decimal_comma=request.file_format == "csv_comma")
+
     if len(frame) < PROGRESS_ROWS:
-        return ExportResult("", "text/csv", csv_bytes(frame))
-    return ExportResult(
-        "", "text/csv", with_progress_bar(_("Writing {n:,} rows", n=len(frame)), lambda progress: csv_bytes(frame, progress))
-    )
+        return ExportResult("", "text/csv", written())
+    return ExportResult("", "text/csv", with_progress_bar(_("Writing {n:,} rows", n=len(frame)), written))
 
 
 def with_progress_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> bytes:

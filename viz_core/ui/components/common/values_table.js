@@ -1,5 +1,6 @@
 /* "Show as a table": the numbers of a picture as a table with headings, built when it is opened. */
 
+import { copyNumbers } from "./copying.js";
 import { make } from "./dom.js";
 import { _ } from "./messages.js";
 import { clamp } from "./numbers.js";
@@ -24,6 +25,7 @@ export class ValuesTable {
     this.box = parent.appendChild(make("div", "numbers"));
     Object.assign(this.box, { hidden: true, tabIndex: 0 });
     this.box.setAttribute("role", "region");
+    this.box.oncopy = copyNumbers; // also where no Save menus are, as in a notebook
     this.box.onkeydown = (event) => event.stopPropagation(); // keys scroll the table and are not shortcuts of the page
   }
 

@@ -10,6 +10,7 @@ export const ENTRIES = [
   ["png", "PNG", _("image at 300 dpi"), true],
   ["svg", "SVG", _("vector graphic"), true],
   ["csv", _("Numbers (CSV)"), ""],
+  ["csv_comma", _("Numbers (CSV) with decimal commas"), _("for a German or French spreadsheet")],
   ["json", _("About the numbers (JSON)"), ""],
   ["python", "Python", _("the code that draws it")],
 ];

@@ -2,6 +2,7 @@
  * and SVG are made here from what is drawn. For the other formats, and for the files of buttons of the page, it sends
  * `ask` = {number, key, what, link} to Python (__init__.py), and the next run of that fragment replies. */
 
+import { copyNumbers } from "../../../components/common/copying.js";
 import { draw, make, set } from "../../../components/common/dom.js";
 import { _ } from "../../../components/common/messages.js";
 import { unpack } from "../../../components/common/packing.js";
@@ -71,6 +72,7 @@ class Saver {
     if (app) this.observer.observe(app, { childList: true, subtree: true });
     document.addEventListener("lab-save", this.onSaveEvent);
     document.addEventListener("click", this.onClick, true);
+    document.addEventListener("copy", copyNumbers);
     this.scheduleFind(0);
   }
 
@@ -81,6 +83,7 @@ class Saver {
     this.observer.disconnect();
     document.removeEventListener("lab-save", this.onSaveEvent);
     document.removeEventListener("click", this.onClick, true);
+    document.removeEventListener("copy", copyNumbers);
   }
 
   /* Search for pictures once the page has stopped changing, or after a second if it keeps changing, as during a
@@ -220,7 +223,7 @@ class Saver {
     this.waiting = { number, picture, what };
     const isCurrent = () => this.waiting?.number === number;
     if (what !== "png" && what !== "svg") {
-      menu.setStatus(what === "csv" ? _("The numbers are being written …") : _("One moment …"), "working");
+      menu.setStatus(what.startsWith("csv") ? _("The numbers are being written …") : _("One moment …"), "working");
       this.waitForReply();
       return this.report({ number, key: picture.key, what, link: about.link });
     }
@@ -248,8 +251,8 @@ class Saver {
     this.menu.setStatus(sentence, sentence ? "problem" : "");
   }
 
-  done(file, ending) {
-    this.download(file, ending);
+  done(file, what) {
+    this.download(file, what.split("_")[0]); // csv_comma is a csv
     this.menu.close();
   }
 
