@@ -88,10 +88,11 @@ SELECTORS = {
     "button-group": "[data-testid='stButtonGroup']",  # low buttons
     "clear-button": "button[aria-label='Clear all']",  # of a multiselect: large enough for a finger
     "multiselect-value": "[data-testid='stMultiSelect'] span[title]",  # a readable contrast
+    "open-sidebar": "[data-testid='stSidebar'][data-collapsed='false']",  # wider on a large screen
     "primary-button": "[data-testid='stBaseButton-primary']",  # a readable contrast
     "progress": "[data-testid='stProgress']",  # of a file that is being made: shown above the page
     "selectbox": "[data-testid='stSelectbox']",  # its label is to its left, or its text has all its width
-    "sidebar-list": "[data-testid='stSelectboxVirtualDropdown'][style*='--trigger-width: 200px']",  # wider than its selectbox
+    "sidebar-list": "[data-testid='stSelectboxVirtualDropdown'][style*='--trigger-width: 2']",  # wider than its selectbox
     "tertiary-button": "[data-testid='stBaseButton-tertiary']",  # aligned to the left
     "widget-label": "[data-testid='stWidgetLabel']",  # beside its widget
 }

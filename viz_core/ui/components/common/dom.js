@@ -18,11 +18,14 @@ export function set(node, attributes) {
   return node;
 }
 
-/* The size of labels in pixels: larger in presenter's mode (viz_core/ui/shell/layout/frame/frame.js). */
+export const isPresented = () => document.documentElement.hasAttribute("data-lab-present");
+
+/* The size of labels in pixels: larger on a large screen and in presenter's mode
+ * (viz_core/ui/shell/layout/frame/frame.js). */
 export const typeSize = () => Number(document.documentElement.dataset.labType ?? 14);
 
 // of glosses below labels
-export const smallType = () => (typeSize() > 14 ? Math.max(16, Math.round(typeSize() * 0.8)) : 11);
+export const smallType = () => Math.max(isPresented() ? 16 : 11, Math.round(typeSize() * 0.8));
 
 /* Return an element with a label, which has its own direction: left-to-right for a label of several words. */
 export function labelNode(label, before = "", behind = "") {

@@ -6,6 +6,7 @@ import { Printing } from "./printing.js";
 
 const MIN_TYPE = 17; // pixels of label text in presenter's mode
 const TYPE_PER_HEIGHT = 1 / 36; // the same as a share of the screen: 20 on a screen of 720
+const TYPE_PER_TEXT = 14 / 15; // labels and text of the page
 const BAR_MS = 2500; // ms for which the button bar is visible
 const BAR_REACH = [260, 130]; // pixels from its corner within which the mouse shows it
 const SETTLE_MS = 400; // ms without a change of the page's size before it scrolls to a picked cell
@@ -144,12 +145,13 @@ class Frame {
     if (on) this.showBar();
   }
 
-  /* Set the size of label text. Pictures read it when they are drawn, and they redraw because their box changes. */
+  /* Set the size of label text. Pictures read it when they are drawn, and they redraw because their box changes.
+   * Outside of presenter's mode it is that of the page's text, which frame.css lets grow with the screen. */
   setTypeSize() {
-    const type = Math.max(MIN_TYPE, Math.round(innerHeight * TYPE_PER_HEIGHT));
-    if (this.on) this.page.dataset.labType = type;
-    else delete this.page.dataset.labType;
-    this.page.style.setProperty("--lab-type", this.on ? `${type}px` : "");
+    const presented = Math.max(MIN_TYPE, Math.round(innerHeight * TYPE_PER_HEIGHT));
+    const type = this.on ? presented : parseFloat(getComputedStyle(this.page).fontSize) * TYPE_PER_TEXT;
+    this.page.dataset.labType = Math.round(type);
+    this.page.style.setProperty("--lab-type", `${Math.round(type)}px`);
     this.measureTop();
   }
 
