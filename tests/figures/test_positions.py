@@ -101,6 +101,9 @@ def test_the_formula_is_filled_in() -> None:
     assert r"\text{PE}(pos,2i{+}1) = \cos\dfrac{pos}{10000^{2i/20}}" in text
     small = F.term_formula([sinusoidal_term(1, 18, 20, 1e6)], 20, 1e6)
     assert r"= 3.981\cdot 10^{-6}" in small and r"1000000^{2\cdot 9/20}" in small
+    wavelength = F.wavelength_formula([sinusoidal_term(10, d, 20) for d in (4, 5, 6)], 20, 10000.0)
+    assert wavelength.count(r"\lambda_{2} =") == 1 and r"= 39.64 " in wavelength  # 2π · 10000^(4/20)
+    assert r"\lambda_{3} = 2\pi \cdot 10000^{2\cdot 3/20} = 99.58 " in wavelength
     both = F.term_formula([sinusoidal_term(10, 4, 20), sinusoidal_term(10, 5, 20)], 20, 10000.0)
     assert both.count(r"\varphi_{2} = \dfrac") == 1 and r"\text{PE}(10,5) = \cos\varphi_{2} = -0.0141 " in both
 

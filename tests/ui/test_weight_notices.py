@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import go, link, open_page, said, sound, status, typed, widget, widgets, words
+from viz_core.ui.pages.training.job_controls import job_engine
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.layout.weight_notices import untrained_reason
 from viz_core.ui.shell.setup import CONTROLS, Setup, with_field, with_weights
@@ -16,6 +17,11 @@ OWN = catalogue()["translator"].config
 
 def setup_of(at: AppTest) -> Setup:
     return at.session_state["lab_setup"]
+
+
+def reason(at: AppTest) -> str:
+    """Why the weights do not fit, on hover."""
+    return next(text.help for text in at.markdown if "Random weights" in text.value)
 
 
 def labels(at: AppTest) -> dict[str, str]:
@@ -48,12 +54,13 @@ def test_the_four_sizes_follow_the_text_at_the_models_own_values() -> None:
 
 def test_another_size_leaves_the_weights_and_the_page_says_so(left: AppTest) -> None:
     assert setup_of(left).card is None and "untrained" in status(left) and typed(left, "source") == "my own words"
-    assert f"The weights of *{TITLE}* were trained with n_heads = {OWN.n_heads}. With n\\_heads = 4, each head would" in said(left)
+    assert "**Random weights** because of n\\_heads = 4: shapes" in words(left)
+    assert f"weights of *{TITLE}* were trained with n_heads = {OWN.n_heads}. With n\\_heads = 4, each head would" in reason(left)
     assert link(left) == {"weights": "translator", "n_heads": "4", "source": "my own words", "target": typed(left, "target"),
                           "writer": "taken"}
     assert widget(left, "model").value == "translator" and widget(left, "seed").value == 0
     sound(widget(left, "d_model").set_value(64).run())
-    assert f"weights of *{TITLE}* do not fit n\\_heads = 4 and d\\_model = 64, so the model now has random weights" in said(left)
+    assert f"weights of *{TITLE}* do not fit n\\_heads = 4 and d\\_model = 64, so the model now has random weights" in reason(left)
 
 
 def test_the_same_words_have_the_same_ids(left: AppTest) -> None:
@@ -104,6 +111,20 @@ def test_sizes_that_follow_are_not_named() -> None:
     setup, __ = with_field(with_weights(Setup(), "translator"), "d_model", 32)
     assert setup.config.ff_width == OWN.ff_width or "d_ff" not in untrained_reason(setup, catalogue()["translator"])
     assert "d\\_model = 32, so" in untrained_reason(setup, catalogue()["translator"])
+
+
+def test_a_model_of_this_size_is_trained_with_one_click(left: AppTest) -> None:
+    widget(left, "train_this_size").click()
+    left.page = "training"
+    sound(left.run())
+    assert link(left)["train_job"] and widgets(left, "train_pause")
+    job = job_engine().queue.find(link(left)["train_job"])
+    job_engine().stop(job.job_id)
+    assert job.request.config.n_heads == 4
+
+
+def test_the_switch_of_the_translation_stays_and_says_why_it_is_off(left: AppTest) -> None:
+    assert [(switch.value, switch.disabled) for switch in left.toggle if switch.label == "Written by the model"] == [(False, True)]
 
 
 # ---------------------------------------------------------------- marks

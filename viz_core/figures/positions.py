@@ -109,6 +109,16 @@ def term_formula(terms: Sequence[SinusoidalTerm], d_model: int, base: float) -> 
     return r"\small \begin{aligned} \rule{0pt}{2.2em} " + " ".join(f"& {line}" for line in spaced) + r" \end{aligned}"
 
 
+def wavelength_formula(terms: Sequence[SinusoidalTerm], d_model: int, base: float) -> str:
+    """Return LaTeX: the formula of a wavelength in positions, and below it that of each pair of dimensions with its numbers."""
+    shown = latex_number(base, 4)
+    lines = [rf"\lambda_i = 2\pi \cdot {shown}^{{2i/{d_model}}}"]
+    for exponent, wavelength in dict.fromkeys((t.exponent, t.wavelength) for t in terms):
+        i = exponent // 2
+        lines.append(rf"\lambda_{{{i}}} = 2\pi \cdot {shown}^{{2\cdot {i}/{d_model}}} = {latex_number(wavelength, 4)}")
+    return r"\small \begin{aligned} " + r" \\[5pt] ".join(f"& {line}" for line in lines) + r" \end{aligned}"
+
+
 # ---------------------------------------------------------------- the table
 
 

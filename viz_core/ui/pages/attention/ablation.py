@@ -264,7 +264,7 @@ def _ablation_controls(
            format_func=lambda n: _head_label(*names[n]), label_visibility="collapsed")
     widget(st.multiselect, "att_off", _("Heads switched off"), list(chosen), switched_off, options=offered,
            format_func=lambda n: _head_label(*names[n]), placeholder=_("Heads to switch off"), width=250,
-           label_visibility="collapsed")
+           label_visibility="collapsed", select_all=False)
     if here in offered and here not in chosen:
         st.button(_("Switch it off"), key="att_off_here", on_click=set_url_params, kwargs={"att_off": (*chosen, here)},
                   help=_("Replaces the output of the head shown by zeros."))

@@ -25,6 +25,7 @@ from viz_core.figures.positions import (
     similarity_chart,
     term_formula,
     wavelength_chart,
+    wavelength_formula,
     waves_figure,
     window_panel,
 )
@@ -116,7 +117,8 @@ def _waves_section(context: PageContext) -> None:
     with rail:
         t = _table_controls(context)
         at = clamped_input(st.slider, "pos_at", _("Position in the formula"), t.length - 1)
-        dims = linked_widget(st.multiselect, "pos_dims", _("Dimensions"), options=range(t.d_model), max_selections=MAX_CURVES)
+        dims = linked_widget(st.multiselect, "pos_dims", _("Dimensions"), options=range(t.d_model), max_selections=MAX_CURVES,
+                             filter_mode="prefix", select_all=False)  # so that 3 and Enter adds 3, and neither 13 nor all of them
     dims = dims[:MAX_CURVES]
     if not dims:
         with main:
@@ -131,10 +133,9 @@ def _waves_section(context: PageContext) -> None:
     with left:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
     with right:
-        lengths = dict.fromkeys((x.dim // 2, full_number(x.wavelength)) for x in terms)
-        st.markdown(_("Wavelength:") + " "
-                    + ", ".join(_("dims {even} and {odd}: **{x}** positions", even=2 * i, odd=2 * i + 1, x=x) for i, x in lengths)
-                    + _(". Both dimensions of a pair share one wavelength; the next pair turns more slowly."))
+        st.markdown(f"$$\n{wavelength_formula(terms, t.d_model, t.base)}\n$$")
+        st.markdown(_("The wavelength λ is the number of positions after which a curve repeats. Dimensions 2i and 2i + 1 share "
+                      "one; that of the next pair is longer."))
 
 
 # ---------------------------------------------------------------- the matrix

@@ -55,6 +55,7 @@ from viz_core.ui.pages.training.training_calls import history_call, recipe_call,
 from viz_core.ui.shared.elements import linked_heatmaps
 from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.session.state import TRAINING_WANTED
 from viz_core.ui.shell.setup import error_message
 from viz_core.weights.card import NEXT_TOKEN_TASKS
 
@@ -68,7 +69,10 @@ CURVE_TITLES = {"loss": lazy("Loss"), "accuracy": lazy("Accuracy")}
 
 def one_run_section(context: PageContext) -> None:
     """Draw curves and attention, a slider over the snapshots below them, and the recipe beside them."""
-    form, job = read_recipe_form(context), linked_job("train_job")
+    form = read_recipe_form(context)
+    if st.session_state.pop(TRAINING_WANTED, False) and form.recipe is not None:
+        start_job("train_job", form.recipe.to_json(), context.setup.device)
+    job = linked_job("train_job")
     history = None if job is None else job_engine().history(job.job_id)
     recipe = form.recipe if history is None else history.recipe
     step, record = _shown_step(history), None if recipe is None else recipe_call(recipe)

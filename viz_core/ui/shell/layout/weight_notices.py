@@ -10,7 +10,16 @@ from viz_core.messages import translate as _
 from viz_core.ui.escape import code_span, escaped, first_few
 from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.session.generated_target import keep_generated_target
-from viz_core.ui.shell.session.state import LINK_ERRORS, MISSING_WEIGHTS, NEXT_PAGE, SETUP, current_setup, set_url_params, url_param
+from viz_core.ui.shell.session.state import (
+    LINK_ERRORS,
+    MISSING_WEIGHTS,
+    NEXT_PAGE,
+    SETUP,
+    TRAINING_WANTED,
+    current_setup,
+    set_url_params,
+    url_param,
+)
 from viz_core.ui.shell.session.widgets import mark_activity
 from viz_core.ui.shell.setup import (
     CONTROL_BY_FIELD,
@@ -23,30 +32,26 @@ from viz_core.ui.shell.setup import (
 from viz_core.weights.card import Card
 
 MAX_NAMED = 4  # settings that are listed
+RANDOM_WEIGHTS = lazy("**Random weights** because of {values}: shapes, masks and arithmetic are right, predictions mean nothing.")
 N_HEADS_CHANGED = lazy(
     "The weights of *{title}* were trained with n_heads = {own}. With {values}, each head would read other features "
-    "than it was trained on, so the model now has random weights: its arithmetic is right, but its predictions mean nothing."
+    "than it was trained on, so the model now has random weights."
 )
-OTHER_FIELDS_CHANGED = lazy(
-    "The trained weights of *{title}* do not fit {values}, so the model now has random weights: its arithmetic is right, "
-    "but its predictions mean nothing."
-)
+OTHER_FIELDS_CHANGED = lazy("The trained weights of *{title}* do not fit {values}, so the model now has random weights.")
 
 
 def untrained_notice(setup: Setup) -> None:
-    """Show why the chosen weights do not fit the settings, with a button that restores them. Draws nothing if they fit."""
+    """Show in one line that the chosen weights do not fit the settings, with buttons that restore them or train a model of this
+    size. Draws nothing if they fit."""
     if setup.checkpoint_card is None or setup.card is not None:
         return
-    said, back = st.columns((3, 1), vertical_alignment="center")
-    said.info(untrained_reason(setup, setup.checkpoint_card))
-    back.button(
-        _("Back to the trained weights"),
-        key="back_to_weights",
-        on_click=_restore_weights,
-        icon=":material/undo:",
-        width="stretch",
-        help=_("Keeps your text and every setting that is compatible with these weights."),
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab_untrained"):
+        st.markdown(RANDOM_WEIGHTS.format(values=escaped(_changed_values(setup, setup.checkpoint_card))),
+                    help=untrained_reason(setup, setup.checkpoint_card), width="content")
+        st.button(_("Trained weights"), key="back_to_weights", on_click=_restore_weights, icon=":material/undo:", type="tertiary",
+                  help=_("Goes back to them. Keeps your text and every setting that is compatible with them."))
+        st.button(_("Train this size"), key="train_this_size", on_click=_train_this_size, icon=":material/model_training:",
+                  type="tertiary", help=_("Opens the page Training and trains a model with these settings on a small task."))
 
 
 def missing_weights_notice() -> None:
@@ -68,18 +73,18 @@ def missing_weights_notice() -> None:
 
 def untrained_reason(setup: Setup, origin: Card) -> str:
     """Return the sentence that says why the model is untrained although weights were chosen."""
+    sentence = N_HEADS_CHANGED if incompatible_fields(origin.config, setup.config) == ("n_heads",) else OTHER_FIELDS_CHANGED
+    values = escaped(_changed_values(setup, origin))
+    return sentence.format(title=escaped(str(origin.title)), values=values, own=origin.config.n_heads)
+
+
+def _changed_values(setup: Setup, origin: Card) -> str:
+    """Return the settings that do not fit the weights, such as "n_heads = 8 and d_model = 64"."""
     differ = incompatible_fields(origin.config, setup.config)
-    named = [name for name in changed_fields(setup) if name in differ]
-    values = [
-        _(
-            "{label} = {value}",
-            label=CONTROL_BY_FIELD[n].label,
-            value=CONTROL_BY_FIELD[n].format_value(CONTROL_BY_FIELD[n].value(setup.config)),
-        )
-        for n in named
-    ]
-    sentence = N_HEADS_CHANGED if differ == ("n_heads",) else OTHER_FIELDS_CHANGED
-    return sentence.format(title=escaped(str(origin.title)), values=escaped(_join_and(values)), own=origin.config.n_heads)
+    named = [CONTROL_BY_FIELD[name] for name in changed_fields(setup) if name in differ]
+    return _join_and([
+        _("{label} = {value}", label=control.label, value=control.format_value(control.value(setup.config))) for control in named
+    ])
 
 
 def _join_and(values: Sequence[str]) -> str:
@@ -88,6 +93,12 @@ def _join_and(values: Sequence[str]) -> str:
     if not first or len(values) > MAX_NAMED:
         return first_few(values, MAX_NAMED)
     return _("{first} and {last}", first=", ".join(first), last=last)
+
+
+def _train_this_size() -> None:
+    set_url_params(train_section="run", train_model="model", train_recipe="", train_job="")
+    st.session_state[TRAINING_WANTED] = True
+    _train_again()
 
 
 def _train_again() -> None:

@@ -38,6 +38,7 @@ RECENT_RUNS = "lab_recent_runs"  # of the last few runs: the values that each de
 DRAWN_PARTS = "lab_drawn_parts"  # the parts below the first screen that are drawn
 ALL_PARTS = "lab_all_parts"  # whether all of them are drawn at once, because no browser reports what is near its screen
 NEXT_PAGE = "lab_next_page"  # the page that a click opens, until it is open
+TRAINING_WANTED = "lab_training_wanted"  # whether the page Training is to train its recipe, until it has begun
 
 MAX_USER_WEIGHTS = 8  # own weights that are offered to a visitor
 

@@ -38,7 +38,6 @@ MAX_SEED = 2**31 - 1
 TEXT_SIDES = ("source", "target")
 # Notes about a field that was adapted to another one.
 SPLIT_NOTE = lazy("{setting} is now {value}: it splits into {heads} equal heads.")
-RESTORED_NOTE = lazy("{setting} is now {value}: this was chosen last, and it splits into equal heads again.")
 ROPE_NOTE = lazy("{setting} is now {value}: RoPE rotates pairs of features.")
 NO_PADDING_NOTE = lazy("{setting} is now {value}: no padding is masked.")
 URL_PARAM_BY_NAME = {v.name: v for v in URL_PARAMS}
@@ -310,7 +309,7 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     """Return the setup with one config field changed and incompatible fields adapted, and a note for each adapted field.
 
     A value that the checkpoint's parameters do not fit makes the model untrained; the trained value restores the checkpoint.
-    d_model and qk_dim are rounded from the last chosen value, so that changing n_heads and back restores them.
+    d_model and qk_dim are rounded from the last chosen value, so that changing n_heads and back restores them, without a note.
     """
     if not is_editable(setup, name) or (name == "architecture" and value not in allowed_values(setup, CONTROL_BY_FIELD[name])):
         return setup, [_("{label} stays as it is: with {shown} the token ids of these weights would not fit.",
@@ -334,8 +333,6 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     heads = values["n_heads"]
     if values["d_model"] % heads:
         adapt("d_model", _nearest_multiple(values["d_model"], heads), str(SPLIT_NOTE))
-    elif name != "d_model" and values["d_model"] != setup.config.d_model:
-        adapt("d_model", values["d_model"], str(RESTORED_NOTE))
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
         adapt("qk_dim", _nearest_multiple(values["qk_dim"], heads), str(SPLIT_NOTE))
