@@ -49,10 +49,10 @@ def test_the_cuts_stand_below_the_last_word_that_is_left() -> None:
 def test_the_arithmetic_of_a_bar() -> None:
     found = sample(np.array([2.0, 1.0, -1.0]), Sampling(temperature=0.5), 0.0)
     first = sampling_table(found, Sampling(temperature=0.5), name).rows[0].cells
-    assert [cell and cell.text for cell in first][:2] == ["2", "4"]
+    assert [cell and cell.text for cell in first][:2] == ["2.00", "4.00"]
     assert first[1] is not None and first[1].tooltip == "2 ÷ 0.5 = 4"
     total = 1 + np.exp(-2) + np.exp(-6)
-    assert first[2] is not None and first[2].tooltip == f"“w0”: e^(4 − 4) ÷ {total:.5g} = {1 / total:.4g}"  # 1 ÷ 1.138 is 0.8787
+    assert first[2] is not None and first[2].tooltip == f"“w0”: e^0 ÷ {total:.5g} = {1 / total:.4g}"  # 1 ÷ 1.138 is 0.8787
 
 
 def test_an_unlikely_word_that_was_drawn_is_shown_and_the_rest_is_one_row() -> None:

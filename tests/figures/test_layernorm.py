@@ -28,7 +28,7 @@ def test_each_row_of_bars_is_a_step() -> None:
 def test_the_headings_have_the_numbers() -> None:
     headings = [a.text for a in F.layernorm_figure(STEPS, 0).layout.annotations]
     assert headings[0] == "x: mean μ = 0.625 (dashed), variance σ² = 3.172"  # (0.375² + 2.625² + 2.375² + 0.125²) / 4
-    assert headings[2] == "÷ √(σ² + ε) = 1.85: the variance is now 0.926941"  # 3.171875 / 3.421875
+    assert headings[2] == "÷ √(σ² + ε) = 1.85: the variance is now 0.927"  # 3.171875 / 3.421875
     assert headings[3:] == ["× γ (0.5 to 2)", "+ β (0 to 0.3): the output"]
 
 

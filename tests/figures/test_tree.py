@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from viz_core.figures.tree import TreePath, build_tree, divergence_step, format_log_prob
+from viz_core.figures.tree import TreePath, build_tree, divergence_step
 
 
 def path(name: str, ids: tuple[int, ...], each: float = -1.0) -> TreePath:
@@ -18,18 +18,8 @@ def test_what_is_shared_stands_once_and_each_path_has_a_row() -> None:
 
 def test_sums_run_along_a_path() -> None:
     nodes = build_tree([path("a", (1, 2, 3), -0.5), path("b", (1, 4), -0.5)])
-    assert [n.total for n in nodes] == ["−0.500", "−1.000", "−1.500", "−1.000"]
+    assert [n.total for n in nodes] == ["−0.50", "−1.00", "−1.50", "−1.00"]
     assert nodes[2].tooltip == "“w3”: ln 60.65% = −0.5; with all tokens before it −1.5"
-
-
-def test_a_sum_is_short_and_never_rounded_to_nothing() -> None:
-    assert [format_log_prob(x) for x in (0.0, -0.0002, -0.0006, -9.9994, -29.412)] == [
-        "0.000",
-        "> −0.001",
-        "−0.001",
-        "−9.999",
-        "−29.4",
-    ]
 
 
 def test_the_score_of_a_beam_stands_at_its_end_and_meanings_on_hover() -> None:

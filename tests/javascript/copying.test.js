@@ -5,7 +5,7 @@ import { ui } from "./ui.js";
 const { copyNumbers, withHyphens } = await ui("components/common/copying.js");
 
 test("the minus of a number is a hyphen, other minus signs stay", () => {
-  assert.equal(withHyphens("A − B\t−0.5\t−1.2e−5\n>−.001"), "A − B\t-0.5\t-1.2e-5\n>-.001");
+  assert.equal(withHyphens("A − B\t−0.5\t−1.2e−5\n−.5"), "A − B\t-0.5\t-1.2e-5\n-.5");
 });
 
 test("what the browser would copy is replaced only where a number is in it, and not in a field", () => {

@@ -2,17 +2,29 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ui } from "./ui.js";
 
-const { cellNumber, clamp, percent, precise, rounded, special, weightNumber, withDecimals } =
+const { cellNumber, clamp, exact, percent, precise, rounded, special, withDecimals } =
   await ui("components/common/numbers.js");
 
-test("a number in a cell has at most four digits and an exponent", () => {
-  const texts = [0, 0.00123, 0.125, 12.5, 1234.56, 4e-4, -0.5, 1e-300, 12345, -3, 0.9999, 999.96];
-  assert.deepEqual(texts.map(cellNumber), [
-    ...["0", "0.001", "0.125", "12.5", "1235", "4e-4", "-0.500", "1e-300", "1e+4", "-3", "1.000", "1000"],
-  ]);
+test("the cells of one picture have the same decimals", () => {
+  const texts = (scale, ...cells) => cells.map((x) => cellNumber(x, scale));
+  assert.deepEqual(texts(1, 0, 0.125, 1, 0.9996, 8e-10, -8e-4), ["0", "0.125", "1.000", ">.999", "<.001", "−<.001"]);
+  assert.deepEqual(texts(1.02, 1.02, 0.9996, 1, 0.004), ["1.02", "1.00", "1.00", "<.01"]);
+  assert.deepEqual(texts(12.5, 12.5, -3, 0.04), ["12.5", "−3.0", "<.1"]);
+  assert.deepEqual(texts(1234, 1234.5, 0.5, -1e9), ["1235", "<1", "−1.0e9"]);
+  assert.deepEqual(texts(3e-7, 3e-7, -1.26e-7, 2e-9), ["3.0e−7", "−1.3e−7", "<.1e−7"]);
   for (let power = -320; power < 309; power++)
-    for (const sign of [1, -1])
-      assert.ok(cellNumber(sign * 1.2345 * 10 ** power).length <= 8, `${sign} · 1.2345e${power}`);
+    for (const x of [1.2345, -9.9999]) {
+      const number = x * 10 ** power;
+      assert.ok(cellNumber(number, Math.abs(number)).length <= 10, String(number));
+      assert.ok(cellNumber(number, 1).length <= 10, `${number} beside 1`);
+    }
+});
+
+test("a float32 is written with the digits that distinguish it", () => {
+  const floats = [0.125, 1 / 3, 1 - 2 ** -24, -1e-7, 1e-45].map(Math.fround);
+  assert.deepEqual(floats.map(exact), ["0.125", "0.33333334", "0.99999994", "−1e−7", "1.4013e−45"]);
+  for (const x of floats) assert.equal(Math.fround(Number(exact(x).replaceAll("−", "-"))), x);
+  assert.deepEqual([NaN, -Infinity].map(exact), ["NaN", "−∞"]);
 });
 
 test("what is not finite has a name", () => {
@@ -21,7 +33,7 @@ test("what is not finite has a name", () => {
     [NaN, Infinity, -Infinity].map((x) => precise(x)),
     ["NaN", "+∞", "−∞"],
   );
-  assert.equal(weightNumber(NaN), "NaN");
+  assert.equal(cellNumber(NaN, 1), "NaN");
 });
 
 test("signs and digits", () => {
@@ -34,13 +46,7 @@ test("signs and digits", () => {
 
 test("shares at the ends", () => {
   assert.deepEqual([0, 1e-9, 0.00005, 0.12345, 0.99994, 0.99999, 1].map(percent), [
-    ...["0.00%", "< 0.01%", "0.01%", "12.35%", "99.99%", "> 99.99%", "100.00%"],
-  ]);
-});
-
-test("an attention weight that is not 1 is not written as 1, and one that is not 0 not as 0", () => {
-  assert.deepEqual([1, 0.9996, 0.125, 0.0004, 0, 1e-30].map(weightNumber), [
-    ...["1.000", ">\u00a00.999", "0.125", "4e−4", "0.000", "1e−30"],
+    ...["0%", "< 0.01%", "0.01%", "12.35%", "99.99%", "> 99.99%", "100.00%"],
   ]);
 });
 

@@ -12,7 +12,7 @@ import pytest
 
 from viz_core.figures import theme
 from viz_core.figures.panels import pool, with_header
-from viz_core.messages.number_format import percent, rounded
+from viz_core.messages.number_format import cell_number, percent, rounded
 
 UI = Path(__file__).parents[2] / "viz_core" / "ui"
 PROGRAM = """
@@ -48,6 +48,18 @@ def test_shares_are_written_alike() -> None:
     rng = np.random.default_rng(0)
     shares = [0.0, 1e-300, 4.9e-5, 5e-5, 0.99994, 0.99995, 1.0, *(10 ** rng.uniform(-7, 0, 400)), *rng.random(400)]
     assert javascript("components/common/numbers.js", "percent", [[x] for x in shares]) == [percent(x) for x in shares]
+
+
+def test_cells_are_written_alike() -> None:
+    rng = np.random.default_rng(0)
+    random = rng.choice([-1, 1], 600) * 10 ** rng.uniform(-12, 7, 600)
+    scales = [abs(x) * most for x, most in zip(random, 10 ** rng.uniform(0, 4, 600), strict=True)]
+    edges = [(x, scale) for scale in (1e-45, 0.001, 0.01, 1, 1.0004, 1.02, 10, 99.9, 1e5, 1e30)
+             for x in (0, -0.0, 0.0625, -0.0625, 1, 0.9995, -0.99949, 0.0005, -0.001, 8e-10, 12.25, 1e9, 125000, -1e-300, scale)]
+    cells = [*zip(random, scales, strict=True), *edges, (float("nan"), 1), (float("-inf"), 1)]
+    cells = [(float(x), float(scale)) for x, scale in cells]
+    written = javascript("components/common/numbers.js", "cellNumber", cells)
+    assert written == [cell_number(*cell) for cell in cells]
 
 
 def test_numbers_are_written_alike() -> None:

@@ -1,6 +1,7 @@
 """Numbers as they are written: each can be read back, as closely as its digits promise."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,28 @@ def test_significant_digits_are_kept(x: float, digits: int) -> None:
 def test_a_brief_number_is_short_and_within_a_thousandth(x: float) -> None:
     text = number_format.brief(x)
     assert len(text) <= 10 and "-" not in text and math.isclose(read(text), x, rel_tol=6e-3, abs_tol=1e-300)
+
+
+@given(numbers, st.floats(1, 1e6))
+def test_a_cell_is_true_to_half_a_digit(x: float, times: float) -> None:
+    text = number_format.cell_number(x, scale := max(abs(x) * times, 1e-300))
+    assert (text == "0") == (x == 0) and "-" not in text and len(text) <= 11
+    size = text.removeprefix("−")
+    if text != "0":
+        assert text.startswith("−") == (x < 0)
+    if size.startswith("<"):
+        assert abs(x) < read(size[1:])
+    elif size.startswith(">"):
+        assert 1 > abs(x) > read(size[1:])
+    else:
+        assert math.isclose(read(text), x, abs_tol=scale / 18, rel_tol=1e-9)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1), st.sampled_from((1.0, 1e-7, 30.0)))
+def test_cells_of_one_scale_have_the_same_decimals(shares: list[float], scale: float) -> None:
+    texts = [number_format.cell_number(x * scale, scale) for x in shares]
+    endings = {re.sub(r"^[<>−]*\d*", "", text) for text in texts if text != "0"}
+    assert len({(len(ending), ending.partition("e")[2]) for ending in endings}) <= 1
 
 
 @given(numbers)
@@ -62,6 +85,9 @@ def test_latex_says_the_same_number(x: float) -> None:
         (number_format.percent, 0.00001, "< 0.01%"),
         (number_format.percent, 0.99999, "> 99.99%"),
         (number_format.percent, 1.0, "100.00%"),
+        (number_format.percent, 0.0, "0%"),
+        (lambda share: number_format.percent(share, 0), 0.003, "< 1%"),
+        (lambda share: number_format.percent(share, 1), 0.9999, "> 99.9%"),
         (number_format.percent, 0.5, "50.00%"),
         (number_format.signed_percent, -0.003, "−0.3%"),
         (number_format.signed_percent, 0.025, "+2.5%"),

@@ -32,7 +32,7 @@ from viz_core.analysis.tour_focus import most_informative_query, most_word_atten
 from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.generate import write
-from viz_core.messages.number_format import rounded
+from viz_core.messages.number_format import cell_number, rounded
 from viz_core.presets import PRESETS
 from viz_core.run import prepare, run, trace
 from viz_core.ui.components import lines, profiles
@@ -149,7 +149,7 @@ def test_the_strongest_head_for_the_picked_pair_is_said_and_opened(open_at: Open
     assert "No other head gives this pair a larger weight" in words(at) and not widgets(at, "att_open_strongest")
     told = next(p["grids"] for p in canvas_headers(at) if "grids" in p)
     assert {g["kind"]: g["picked"] for g in told} == {
-        "encoder": [[rounded(float(w), 3) for w in row] for row in found], "decoder": None, "cross": None,
+        "encoder": [[cell_number(float(w), 1) for w in row] for row in found], "decoder": None, "cross": None,
     }
 
 
@@ -370,7 +370,7 @@ def test_the_table_has_every_head_and_says_which_is_in_focus(open_at: Open) -> N
     assert labels[:4] == ["attention", "layer", "head", "entropy"] and labels[-1] == "largest weight"
     for column in table["columns"][3:]:
         numbers = [v for v in column["values"] if v is not None]
-        assert column["written"] == ["–" if v is None else f"{v:.3f}" for v in column["values"]]
+        assert column["written"] == ["–" if v is None else cell_number(v, max(numbers)) for v in column["values"]]
         assert max(column["shares"]) == (1 if max(numbers) else 0)
 
 

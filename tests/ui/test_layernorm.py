@@ -105,7 +105,7 @@ def test_the_slider_keeps_epsilon_in_the_link(open_at: Open) -> None:
     assert slider.value == 1e-5
     sound(slider.set_value(0.01).run())
     assert at.query_params["norm_epsilon"] in ("0.01", ["0.01"])
-    assert "under the root (this model's own: 1e-05)" in slider.label
+    assert "under the root (this model's own: 1e−5)" in slider.label
 
 
 def test_an_epsilon_of_the_models_own_stands_among_the_stops(open_at: Open) -> None:

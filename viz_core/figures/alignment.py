@@ -1,10 +1,11 @@
 """A table of heads: how well cross-attention agrees with the true word alignment, as measured in training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from viz_core.figures.html_table import TableCell, table_html
 from viz_core.messages import translate as _
+from viz_core.messages.number_format import cell_number, percent
 
 ROW_CONVENTION = "predicts"  # a target word is aligned with the decoder row that predicts it
 
@@ -25,17 +26,17 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
          + _("Measured on {sentences:,} held-out sentences whose alignment is known from the grammar. A longer bar means a "
              "better head: look for the layer that aligns the words.", sentences=measures["sentences"])
          + '</div><div style="display:flex;flex-wrap:wrap;gap:24px">')
-        + _head_table(_("1 − alignment error rate (1 is best)"), agreement, agreement, "{:.3f}")
-        + _head_table(_("The word for a pronoun attends most to its referent"), referents, referents, "{:.0%}")
+        + _head_table(_("1 − alignment error rate (1 is best)"), agreement, lambda x: cell_number(x, 1))
+        + _head_table(_("The word for a pronoun attends most to its referent"), referents, lambda x: percent(x, 0))
         + "</div></figure>"
     )
 
 
-def _head_table(title: str, values: Sequence[Sequence[float]], shares: Sequence[Sequence[float]], number_format: str) -> str:
-    """Return a table of values [layer, head] with a bar below each; shares: the lengths of the bars, from 0 to 1."""
+def _head_table(title: str, values: Sequence[Sequence[float]], write: Callable[[float], str]) -> str:
+    """Return a table of values [layer, head], from 0 to 1, with a bar of this length below each."""
     rows: list[list[str | TableCell]] = [
-        [_("layer {layer}", layer=layer), *(TableCell(number_format.format(v), bar=s) for v, s in zip(row, good, strict=True))]
-        for layer, (row, good) in enumerate(zip(values, shares, strict=True))
+        [_("layer {layer}", layer=layer), *(TableCell(write(v), bar=v) for v in row)]
+        for layer, row in enumerate(values)
     ]
     heads = [_("head {h}", h=h) for h in range(len(values[0]))]
     return table_html(["", *heads], rows, caption=title, right_aligned=range(1, len(heads) + 1))

@@ -36,7 +36,7 @@ from viz_core.figures.glosses import NO_GLOSSES, gloss, glosses_of
 from viz_core.figures.panels import Panel, panel, with_header
 from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
-from viz_core.messages.number_format import rounded
+from viz_core.messages.number_format import cell_number, rounded
 from viz_core.text import display_token, in_quotes, shorten
 
 ColourMode = Literal["largest", "one", "uniform"]
@@ -161,7 +161,7 @@ def pack_grids(
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
             "diverging": g.diverging, "tokens": g.tokens, "at": at, "hidden": g.blocked_label,
             "fades": g.row_opacity is not None,
-            "picked": [[rounded(w, 3) for w in row] for row in picked.tolist()]
+            "picked": [[cell_number(w, 1) for w in row] for row in picked.tolist()]
             if picked is not None and focus is not None and g.kind == focus[0] else None,
         })
     return with_header({"grids": entries, "focus": focus, "echo": echo, "fill": fill}, bytes(payload))

@@ -18,7 +18,7 @@ import numpy as np
 from viz_core.figures.glosses import NO_GLOSSES, with_gloss
 from viz_core.messages import plural
 from viz_core.messages import translate as _
-from viz_core.messages.number_format import percent, rounded, with_minus_sign
+from viz_core.messages.number_format import LOG_SCALE, cell_number, percent, rounded, with_minus_sign
 from viz_core.text import display_token, in_quotes
 
 MAX_ROWS = 10  # candidates with a row; all others share one row
@@ -282,7 +282,7 @@ def _interval_cell(start: float, end: float, sample: SampleLike, i: int) -> BarC
     start = max(float(start), 0.0)
     here = _(": it is drawn") if i == sample.token else ""
     tooltip = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{sample.u:.4f}")
-    return BarCell(f"{end:.3f}", start, min(float(end), 1.0), tooltip, float(end))
+    return BarCell(cell_number(float(end), 1), start, min(float(end), 1.0), tooltip, float(end))
 
 
 # ---------------------------------------------------------------- beam search
@@ -386,12 +386,12 @@ def _bar_range(values: np.ndarray) -> tuple[float, float]:
 def _bar_cell(value: float, low: float, high: float, tooltip: str) -> BarCell:
     wide = (high - low) or 1.0
     zero, at = -low / wide, (float(np.clip(value, low, high)) - low) / wide
-    return BarCell(_format_number(value), min(zero, at), max(zero, at), tooltip, float(value))
+    return BarCell(cell_number(float(value), LOG_SCALE), min(zero, at), max(zero, at), tooltip, float(value))
 
 
 def _number_cell(value: float, tooltip: str) -> BarCell:
     """Return a cell with a number and no bar."""
-    return BarCell(_format_number(value), 0.0, 0.0, tooltip, float(value))
+    return BarCell(cell_number(float(value), LOG_SCALE), 0.0, 0.0, tooltip, float(value))
 
 
 def _score_cell(value: float, values: np.ndarray, tooltip: str) -> BarCell:
@@ -402,7 +402,8 @@ def _score_cell(value: float, values: np.ndarray, tooltip: str) -> BarCell:
     finite = values[np.isfinite(values)]
     low, high = float(finite.min()), float(finite.max())
     part = 1.0 if high == low else (value - low) / (high - low)
-    return BarCell(_format_number(value), 0.0, MIN_BAR + (1 - MIN_BAR) * part if np.isfinite(value) else 0.0, tooltip, float(value))
+    length = MIN_BAR + (1 - MIN_BAR) * part if np.isfinite(value) else 0.0
+    return BarCell(cell_number(float(value), LOG_SCALE), 0.0, length, tooltip, float(value))
 
 
 def _probability_cell(p: float, largest: float, tooltip: str) -> BarCell:
@@ -410,7 +411,7 @@ def _probability_cell(p: float, largest: float, tooltip: str) -> BarCell:
 
 
 def _format_number(value: float) -> str:
-    return with_minus_sign(rounded(float(value), 4)) if np.isfinite(value) else "−∞"
+    return rounded(float(value), 4)
 
 
 def _total_tooltip(p: float) -> str:
@@ -436,6 +437,8 @@ def _softmax_tooltip(word: str, values: np.ndarray, i: int) -> str:
     """Return the softmax of one word as text; the largest logit is subtracted first, as for numerical stability."""
     top, total = float(values.max()), float(np.exp(values - values.max()).sum())
     by, p = _quotient(float(np.exp(values[i] - top)), total)
+    if values[i] == top:
+        return _("{word}: e^0 ÷ {total} = {p}", word=in_quotes(word), total=by, p=p)
     return _(
         "{word}: e^({value} − {top}) ÷ {total} = {p}",
         word=in_quotes(word),

@@ -77,7 +77,9 @@ def layernorm_rows(steps: LayerNormSteps) -> list[tuple[str, np.ndarray]]:
         ]
     else:
         rows = [(_("x: {symbol} = {value}", symbol=symbol, value=value), steps.x)]
-    root, kept = rounded(steps.denominator, 4), rounded(steps.normalized_var, 6)
+    root, kept = rounded(steps.denominator, 4), rounded(steps.normalized_var, 3)
+    if kept == "1" and steps.normalized_var != 1:
+        kept = _("about 1")  # ε takes the rest
     rows.append((_("÷ √({symbol} + ε) = {root}: the {mean_square} is now {kept}", symbol=symbol, root=root,
                    mean_square=norm.mean_square, kept=kept), steps.normalized))
     if not norm.has_shift:

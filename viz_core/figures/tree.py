@@ -7,7 +7,7 @@ import numpy as np
 
 from viz_core.figures.glosses import NO_GLOSSES, quoted_token
 from viz_core.messages import translate as _
-from viz_core.messages.number_format import percent, rounded, with_minus_sign
+from viz_core.messages.number_format import LOG_SCALE, cell_number, percent, rounded
 from viz_core.text import display_token
 
 
@@ -67,7 +67,7 @@ def build_tree(paths: Sequence[TreePath], glosses: Mapping[str, str] = NO_GLOSSE
                         "row": row,
                         "parent": parent,
                         "label": display_token(word),
-                        "total": format_log_prob(total),
+                        "total": cell_number(total, LOG_SCALE),
                         "tooltip": tooltip,
                         "path": number,
                     }
@@ -78,14 +78,6 @@ def build_tree(paths: Sequence[TreePath], glosses: Mapping[str, str] = NO_GLOSSE
             nodes[parent]["name"] = ", ".join([*ends, path.name])
             nodes[parent]["score"] = nodes[parent].get("score") or path.score
     return tuple(TreeNode(**node) for node in nodes)  # type: ignore[arg-type]
-
-
-def format_log_prob(total: float) -> str:
-    """Format a sum of log-probabilities with three decimals, from −10 down with one; a sum that rounds to 0 is written ">
-    −0.001"."""
-    if -0.0005 < total < 0:
-        return _("> −0.001")
-    return with_minus_sign(f"{total:.1f}" if total <= -10 else f"{total:.3f}")
 
 
 def divergence_step(one: TreePath, other: TreePath) -> int | None:

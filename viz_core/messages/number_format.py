@@ -1,8 +1,17 @@
-"""Number formatting for pages, figures and messages: one minus sign, one spelling of NaN and infinity."""
+"""Number formatting for pages, figures and messages: one minus sign, one spelling of NaN and infinity.
+
+Cells of a picture are written by `cell_number`, numbers in sentences by `rounded`, and shares by `percent`. `cell_number` and
+`percent` have twins in viz_core/ui/components/common/numbers.js.
+"""
 
 import math
 import re
 import zlib
+from decimal import ROUND_HALF_UP, Decimal
+
+CELL_DECIMALS = ((0.01, 4), (1.0, 3), (10.0, 2), (100.0, 1), (1e5, 0))  # the decimals of cells up to each scale
+SMALL_SCALE, LARGE_SCALE = 0.001, 1e5  # up to and from these, cells have a power of ten
+LOG_SCALE = 10.0  # of logits and log-probabilities: two decimals, since 0.01 is about 1% of a probability
 
 
 def with_minus_sign(number: str) -> str:
@@ -33,23 +42,43 @@ def brief(x: float) -> str:
     return with_minus_sign(f"{float(digits):g}e{int(power)}" if power else digits)
 
 
+def cell_number(x: float, scale: float) -> str:
+    """Format the number of one cell of a picture or of a column.
+
+    scale: the largest absolute value of the cells, by which all have the same decimals: 3 up to 1, 2 up to 10, 1 up to 100, and 0
+    from there; 4 up to 0.01; up to 0.001 and from 10⁵ one, and the power of ten of the scale: 1.2e−7. Only an exact zero is "0":
+    what is smaller than the last decimal is "<.001", or "−<.001" below 0. What is not 1 and would be written as 1.000 is ">.999".
+    """
+    if non_finite(x) or x == 0:
+        return non_finite(x) or "0"
+    if abs(x) > 1000 * scale:
+        scale = abs(x)  # far outside the range of colours
+    is_plain = SMALL_SCALE < scale < LARGE_SCALE
+    decimals = next(n for most, n in CELL_DECIMALS if scale <= 1.0004 * most) if is_plain else 1  # 1.0004 is written as 1.000
+    power = 0 if is_plain else int(f"{scale:.16e}".partition("e")[2])
+    size, unit = abs(x) / float(f"1e{power}"), float(f"1e-{decimals}")
+    sign = "-" if x < 0 else ""
+    text = f"{Decimal(size).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)}"
+    if size < unit:
+        text = "<" + f"{unit:.{decimals}f}".removeprefix("0")
+    elif decimals > 2 and size < 1 <= float(text):
+        text = ">" + f"{1 - unit:.{decimals}f}".removeprefix("0")
+    return with_minus_sign(f"{sign}{text}" + (f"e{power}" if power else ""))
+
+
 def full_number(x: float) -> str:
     """Format with four significant digits; numbers from 1000 to 10⁷ as whole numbers, without a thousands separator."""
     return non_finite(x) or (with_minus_sign(f"{x:.0f}") if 1000 <= abs(x) < 1e7 else rounded(x, 4))
 
 
-def percent(share: float) -> str:
-    """Format a share as a percentage with two decimals, as "< 0.01%" or "> 99.99%" where these would round to 0% or 100%."""
-    if non_finite(share):
-        return non_finite(share)
-    if 0 < share < 0.00005:
-        return "< 0.01%"
-    return "> 99.99%" if 0.99995 <= share < 1 else with_minus_sign(f"{share:.2%}")
-
-
-def rounded_percent(share: float, digits: int = 0) -> str:
-    """Format a share as a percentage with a number of decimals, even if it rounds to 0% or 100%."""
-    return non_finite(share) or with_minus_sign(f"{share:.{digits}%}")
+def percent(share: float, decimals: int = 2) -> str:
+    """Format a share as a percentage, as "< 0.01%" or "> 99.99%" where it would round to 0% or 100%; an exact zero is "0%"."""
+    if non_finite(share) or share == 0:
+        return non_finite(share) or "0%"
+    unit = 10.0**-decimals
+    if 0 < share < unit / 200:
+        return f"< {unit:.{decimals}f}%"
+    return f"> {100 - unit:.{decimals}f}%" if 1 - unit / 200 <= share < 1 else with_minus_sign(f"{share:.{decimals}%}")
 
 
 def signed_percent(share: float) -> str:

@@ -14,7 +14,7 @@ import { labelNode, make, set } from "../common/dom.js";
 import { pattern } from "../common/hatching.js";
 import { glossed, graphemes } from "../common/labels.js";
 import { _ } from "../common/messages.js";
-import { cellNumber, clamp, minus, percent, precise, rounded, special } from "../common/numbers.js";
+import { cellNumber, clamp, exact, minus, percent, precise, rounded, special } from "../common/numbers.js";
 import { ValuesTable } from "../common/values_table.js";
 
 const READOUT = 100; // pixels of a readout besides names and value: letters, quotation marks, gaps
@@ -111,7 +111,7 @@ export class Figure extends FigureLayout {
     const { kind, names, values, masked, words } = this.panel;
     if (masked?.[cell] > 1) return this.reason(masked[cell]).cell; // there is no number
     if (kind === "classes" && this.masked(cell)) return this.maskedName;
-    const said = kind === "classes" ? names[values[cell]] : rounded(values[cell], 6);
+    const said = kind === "classes" ? names[values[cell]] : exact(values[cell]);
     if (this.masked(cell)) return `${said} (${this.maskedName})`;
     const kept = this.panel.share?.[Math.floor(cell / this.panel.shape[1])];
     if (kept !== undefined)
@@ -275,17 +275,19 @@ export class Figure extends FigureLayout {
       panel.kind === "ids"
         ? clamp(Math.floor(Math.min(w / 2.6, h / 3)), this.view.type - 1, 2 * this.view.type)
         : this.view.type - 1;
+    const scale = Math.max(Math.abs(panel.low), Math.abs(panel.high));
+    const whole = panel.kind === "ids" || panel.values.every((x) => special(x) || Number.isInteger(x));
     Object.assign(pen, { font: this.view.font.replace(/^\d+/, size), textAlign: "center", textBaseline: "middle" });
     this.shown.forEach((cell, i) => {
       const x = panel.values[cell];
       const look = special(x);
       if (this.masked(cell) || !(all || look)) return;
-      const text =
-        look || (panel.written ? this.wordIn(cell, w - 4) : panel.kind === "ids" ? String(x) : minus(cellNumber(x)));
+      const text = look || (panel.written ? this.wordIn(cell, w - 4) : whole ? minus(String(x)) : cellNumber(x, scale));
       pen.fillStyle = brightness(this.pixels.data.slice(4 * i, 4 * i + 3)) > 0.55 ? "#10131a" : "#ffffff";
       pen.save();
       pen.translate(left + ((i % cols) + 0.5) * w, top + (Math.floor(i / cols) + 0.5) * h + 1);
       if (upright) pen.rotate(-Math.PI / 2);
+      if (!panel.written && text.includes("<")) pen.globalAlpha = 0.7; // almost 0: the other numbers are read first
       pen.fillText(text, 0, 0, (upright ? h : w) - 4);
       pen.restore();
     });

@@ -2,7 +2,7 @@
  * weight. */
 
 import { _ } from "../common/messages.js";
-import { rounded } from "../common/numbers.js";
+import { cellNumber } from "../common/numbers.js";
 
 export function headsTable(figure) {
   const { grid } = figure;
@@ -15,7 +15,9 @@ export function headsTable(figure) {
       const shade = grid.shades[from + i];
       if (!grid.blocked[i] && shade < 255 && shade > most) most = shade; // 255 is NaN
     }
-    return most < 0 ? "–" : rounded(grid.low + (most / 254) * (grid.high - grid.low), 3);
+    return most < 0
+      ? "–"
+      : cellNumber(grid.low + (most / 254) * (grid.high - grid.low), Math.max(-grid.low, grid.high));
   };
   return {
     title: grid.title,

@@ -6,7 +6,7 @@ import { brightness, computedChannels } from "../common/colours.js";
 import { fitGlosses, glossNodes, labelNode, make, set, smallType, typeSize } from "../common/dom.js";
 import { glossed } from "../common/labels.js";
 import { _, nodes, plural } from "../common/messages.js";
-import { clamp, weightNumber } from "../common/numbers.js";
+import { cellNumber, clamp } from "../common/numbers.js";
 import { unpack } from "../common/packing.js";
 import { ending } from "../common/reports.js";
 import { ValuesTable } from "../common/values_table.js";
@@ -319,7 +319,7 @@ class View {
   }
 
   hint([head, ...others], largest) {
-    const about = { head, weight: weightNumber(largest) };
+    const about = { head, weight: cellNumber(largest, 1) };
     return others.length
       ? _(
           "Point at a token to show only its lines; click to keep them. The largest weight of these heads is {weight}.",
@@ -346,7 +346,7 @@ class View {
       .flatMap(([head, , w]) => {
         const chip = make("span", "chip");
         chip.style.background = data.colours[head];
-        return [" ", chip, _("head {head}: {weight}", { head, weight: weightNumber(w) })];
+        return [" ", chip, _("head {head}: {weight}", { head, weight: cellNumber(w, 1) })];
       });
     const said =
       active[0] === "query" ? _("{token} attends most to {other}:") : _("{token} gets most attention from {other}:");
@@ -376,7 +376,7 @@ class View {
         .flatMap(([place, w], i) => [
           i ? ", " : "",
           this.named((active[0] === "query" ? data.keys : data.queries)[place]),
-          ` ${weightNumber(w)}`,
+          ` ${cellNumber(w, 1)}`,
         ]);
       const said =
         active[0] === "query"

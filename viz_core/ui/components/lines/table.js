@@ -3,7 +3,7 @@
 
 import { glossed } from "../common/labels.js";
 import { _ } from "../common/messages.js";
-import { weightNumber } from "../common/numbers.js";
+import { cellNumber } from "../common/numbers.js";
 
 export function linesTable(view) {
   const { data } = view;
@@ -15,7 +15,7 @@ export function linesTable(view) {
     let best = from;
     for (let i = from; i < from + count; i++) if (values[i] > values[best]) best = i;
     return count
-      ? `${glossed(data.glosses, keys[places[best]])} (${number(1, places[best])}) ${weightNumber(values[best])}`
+      ? `${glossed(data.glosses, keys[places[best]])} (${number(1, places[best])}) ${cellNumber(values[best], 1)}`
       : "–";
   };
   return {

@@ -7,6 +7,7 @@ table takes the size of its container and scrolls in it.
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_core.figures.assets import component_script, stylesheet
-from viz_core.messages.number_format import with_minus_sign
+from viz_core.messages.number_format import cell_number
 from viz_core.ui.components.calls import Expression
 from viz_core.ui.components.export import register_picture
 from viz_core.ui.streamlit_internals import Component
@@ -68,14 +69,15 @@ def profiles_json(profiles: HeadProfiles) -> str:
         numbers = [v for v in values if v is not None]
         heat = place >= profiles.n_key_columns
         top = max(numbers, default=0) if heat else 0
+        scale = max((abs(v) for v in numbers if isinstance(v, float) and math.isfinite(v)), default=0.0)
         columns.append({
-            "label": label, "heat": heat, "values": values, "written": [_format_value(v) for v in values],
+            "label": label, "heat": heat, "values": values, "written": [_format_value(v, scale) for v in values],
             "shares": [round(v / top, 3) if v and top else 0 for v in values] if heat else [],
         })
     return json.dumps({"columns": columns, "names": profiles.names}, ensure_ascii=False)
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: Any, scale: float) -> str:
     if value is None:
         return "–"
-    return with_minus_sign(f"{value:.3f}") if isinstance(value, float) else str(value)
+    return cell_number(value, scale) if isinstance(value, float) else str(value)

@@ -16,7 +16,7 @@ from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_NAMES, head_title
 from viz_core.figures.two_run_attention import ablated_hidden_panel, ablation_panels
 from viz_core.messages import translate as _
-from viz_core.messages.number_format import rounded
+from viz_core.messages.number_format import percent, rounded
 from viz_core.text import display_token
 from viz_core.ui.components.calls import Call, evaluated
 from viz_core.ui.components.glosses import glossed_label, glossed_token
@@ -287,7 +287,7 @@ def _output_changes(context: PageContext, capture: Capture, ablated: Call[Captur
     before, after = (c[name][focus.item] for c in (capture, ablated.value()))
     shift = relative_change(before, after)
     not_padding = token_mask(capture, side, focus.item)
-    share = f"{float(shift[not_padding].mean()):.1%}"
+    share = percent(float(shift[not_padding].mean()), 1)
     text = _("The hidden states after the last layer changed by **{share}** of their length on average.", share=share)
     if "probs" not in capture:
         text += " " + _("This model predicts no words.")

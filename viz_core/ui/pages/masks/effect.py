@@ -11,7 +11,7 @@ from viz_core.figures.attention import head_panel, head_title
 from viz_core.figures.two_runs import before_after_panels
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
-from viz_core.messages.number_format import rounded
+from viz_core.messages.number_format import percent, rounded
 from viz_core.ui.components.calls import Call, evaluated
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, has_no_padding, layer_and_head_controls
 from viz_core.ui.shared.elements import linked_heatmaps, set_param_from_widget
@@ -93,7 +93,7 @@ def _effect_sentences(
         weights = off[f"{attention_path(focus.kind, layer)}.weights"][focus.item, head]
         sentences.append(_("Switched on, it blocks {sum:,} of {size:,} cells.", sum=int(cells.sum()), size=cells.size))
         if rows.any():
-            taken = f"{mean_weight_on_cells(weights, cells, rows):.1%}".replace("nan%", "NaN")
+            taken = percent(mean_weight_on_cells(weights, cells, rows), 1)
             sentences.append(_("Without it, these cells take **{taken}** of the weight of their row, averaged over the words "
                                "whose row has such cells.", taken=taken))
     elif mask_name == "causal" and focus.kind == "cross":

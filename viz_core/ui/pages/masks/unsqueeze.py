@@ -10,6 +10,7 @@ from viz_core.capture import Capture
 from viz_core.config import SIDE_NAMES, STACKS, Side
 from viz_core.figures.masks import future_weight_panel, implementation_panels
 from viz_core.messages import translate as _
+from viz_core.messages.number_format import percent
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.calls import Call
 from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls, layer_and_head_controls
@@ -76,10 +77,10 @@ def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, sid
     st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
                   "query: head 0 sees only the first key, and head {last_head} sees the whole future.",
                   which=which, heads=heads, last_head=heads - 1))
-    st.markdown(_("Head {head} puts **{share:.1%}** of its weight on tokens that it must not see: the mean over the rows that "
+    st.markdown(_("Head {head} puts **{share}** of its weight on tokens that it must not see: the mean over the rows that "
                   "have later tokens. With the intended mask, every head has 0 there. This app's causal mask is (1, 1, T, T), so "
                   "T cannot be broadcast against the heads.",
-                  head=heads - 1, share=float(result.future_share[-1])))
+                  head=heads - 1, share=percent(float(result.future_share[-1]), 1)))
 
 
 def _printed_code(result: "UnsqueezeResult", n_tokens: int, heads: int) -> None:

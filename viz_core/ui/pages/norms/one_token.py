@@ -98,9 +98,9 @@ def _epsilon_slider(own: float) -> float:
         set_url_params(**{name: "own" if value == own else next(e for e in EPSILONS if float(e) == value)})
 
     eps = own if requested == "own" else float(requested)
-    widget(st.select_slider, "norm_epsilon", _("ε, under the root (this model's own: {own:g})", own=own), eps, chosen,
+    widget(st.select_slider, "norm_epsilon", _("ε, under the root (this model's own: {own})", own=rounded(own)), eps, chosen,
            options=stops,
-           format_func=lambda e: f"{e:g}")
+           format_func=rounded)
     return eps
 
 

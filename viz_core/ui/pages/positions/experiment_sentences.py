@@ -7,7 +7,7 @@ from viz_core.config import Position
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.messages import plural
 from viz_core.messages import translate as _
-from viz_core.messages.number_format import rounded, rounded_percent
+from viz_core.messages.number_format import percent, rounded
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.length_extrapolation import LengthResult
@@ -101,11 +101,11 @@ def describe_extrapolation(result: "LengthResult", step: int) -> str:
     for position, (before, now) in result.accuracies(step).items():
         if now == before:
             scores.append(_("{name} {now} (as before)",
-                            name=POSITION_SCHEMES[position].name, now=rounded_percent(now)))
+                            name=POSITION_SCHEMES[position].name, now=percent(now, 0)))
         else:
             scores.append(_("{name} {now} ({before} before)",
-                            name=POSITION_SCHEMES[position].name, now=rounded_percent(now),
-                            before=rounded_percent(before)))
+                            name=POSITION_SCHEMES[position].name, now=percent(now, 0),
+                            before=percent(before, 0)))
     listed, sentences = ", ".join(scores), []
     if scores and result.mode == "moved":
         sentences.append(_("Next-word accuracy on sentences that start {step} positions later: {listed}.",

@@ -12,7 +12,7 @@ from viz_core.figures.word_order import length_accuracy_figure, output_change_pa
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
-from viz_core.messages.number_format import rounded_percent
+from viz_core.messages.number_format import percent
 from viz_core.stages import STACK_NAMES
 from viz_core.text import AnyTokenizer, Vocabulary, find_copied_words, with_copied_words
 from viz_core.ui.components.calls import Call, Expression, ScreenOnly
@@ -395,7 +395,7 @@ def _format_score(score: "LengthScore") -> str:
     if score.problem:
         return error_message(score.problem)
     assert score.accuracy is not None
-    return rounded_percent(score.accuracy, 1)
+    return percent(score.accuracy, 1)
 
 
 def _show_translations(context: PageContext, cards: dict[Position, Card], vocabulary: dict[str, Vocabulary], step: int) -> None:

@@ -112,8 +112,8 @@ def tour_caption(
             return _describe_attention(capture, stage, item, token, head, word)
         case "post_act":
             hidden = capture[stage.name][item, token]
-            return _("The feed-forward network transforms each token by itself. Of the {n} hidden values of {word}, {active:.0%} "
-                     "are above 0.", n=hidden.size, word=word, active=float((hidden > 0).mean()))
+            return _("The feed-forward network transforms each token by itself. Of the {n} hidden values of {word}, {active} "
+                     "are above 0.", n=hidden.size, word=word, active=percent(float((hidden > 0).mean()), 0))
         case "logits":
             return _describe_prediction(capture, item, token, word, word_of, in_place)
     if capture.config.residual:
