@@ -140,8 +140,7 @@ class View {
       this.root.classList.add("fill");
       return this.lookup.later();
     }
-    const below =
-      matchMedia("(max-width: 640px)").matches && !isPresented() && this.panels.length > 2;
+    const below = matchMedia("(max-width: 640px)").matches && !isPresented() && this.panels.length > 2;
     this.fill = this.boxed && !below; // on a phone many figures are stacked, and the page scrolls
     this.root.classList.toggle("fill", this.fill);
     if (this.fill && !this.height) return this.forgetPicture(); // the height is set by the first observation
