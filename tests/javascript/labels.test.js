@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ui } from "./ui.js";
 
-const { glossOf, glossed, graphemes, isSeveral, isolateParts, shortGloss, shorten } =
+const { chineseParts, glossOf, glossed, graphemes, isChinese, isSeveral, isolateParts, shortGloss, shorten } =
   await ui("components/common/labels.js");
 const fitsIn = (n) => (text) => graphemes(text).length <= n;
 
@@ -19,6 +19,13 @@ test("a long label keeps its beginning, and no character is cut", () => {
     shorten("wide", () => false),
     "w…",
   ); // the first character stays however narrow the place is
+});
+
+test("the Chinese parts of a text are known, with their punctuation", () => {
+  assert.deepEqual(chineseParts("step 1 · 动物 (animal)"), ["step 1 · ", "动物", " (animal)"]);
+  assert.deepEqual(chineseParts("你好，世界。"), ["", "你好，世界。", ""]);
+  for (const text of ["", "animal", "猫です", "고양이"]) assert.equal(chineseParts(text), null);
+  assert.deepEqual(["动物 (animal)", "animal", `${"a".repeat(80)} 猫`].map(isChinese), [true, false, false]);
 });
 
 test("words of a right-to-left script keep their places", () => {

@@ -11,6 +11,10 @@ from viz_core.text import bidi_isolated, display_token, in_quotes
 
 GLOSS_STYLE = "display:block;font-size:11px;line-height:1.2;opacity:.8"  # style of a gloss below its word
 NO_GLOSSES: Mapping[str, str] = MappingProxyType({})
+# A run of Chinese characters with the punctuation in it.
+_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+CHINESE = re.compile(f"[{_HAN}][{_HAN}。，！？]*")
+KANA = re.compile(r"[\u3040-\u30ff]")
 _SEPARATORS = re.compile(f"({re.escape(NEXT_TOKEN_ARROW)}|{re.escape(LABEL_SEPARATOR)})")
 
 
@@ -34,6 +38,15 @@ def with_gloss(label: str, glosses: Mapping[str, str]) -> str:
     """Return the label followed by its gloss, "动物 (animal)"; a label without a gloss is unchanged."""
     meaning = gloss(label, glosses)
     return f"{bidi_isolated(label)} ({meaning})" if meaning else label
+
+
+def chinese_html(text: str) -> str:
+    """Return text as HTML: escaped, with its Chinese parts marked as such, for screen readers, fonts and translations.
+
+    Text with kana is Japanese, and unmarked.
+    """
+    escaped = html.escape(text)
+    return escaped if KANA.search(text) else CHINESE.sub(r'<span lang="zh" translate="no">\g<0></span>', escaped)
 
 
 def quoted_token(token: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:

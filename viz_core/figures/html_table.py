@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from viz_core.figures import theme
+from viz_core.figures.glosses import chinese_html
 
 CELL_STYLE = "padding:6px 14px 6px 0;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
 WRAP_STYLE = "max-width:20em;overflow-wrap:break-word"  # a long word breaks, so that the other columns keep their width
@@ -62,7 +63,7 @@ def _heading(text: str, style: str) -> str:
 def _cell(cell: str | TableCell, style: str) -> str:
     if isinstance(cell, str):
         cell = TableCell(cell)
-    text = html.escape(cell.text).replace("\n", "<br/>")
+    text = chinese_html(cell.text).replace("\n", "<br/>")
     if cell.code:
         text = f"<code>{text.replace('.', '.<wbr/>')}</code>"
     bold = ";font-weight:700" if cell.strong else ""

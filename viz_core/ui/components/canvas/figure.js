@@ -10,9 +10,9 @@ import { drawLegend } from "./legend.js";
 import { Sign } from "./sign.js";
 import { panelTable } from "./table.js";
 import { blend, brightness, channels, rgbOf, shadesOf, wordOf } from "../common/colours.js";
-import { labelNode, make, set } from "../common/dom.js";
+import { labelNode, make, nameLanguage, say, set } from "../common/dom.js";
 import { pattern } from "../common/hatching.js";
-import { glossed, graphemes } from "../common/labels.js";
+import { glossed, graphemes, isChinese } from "../common/labels.js";
 import { _ } from "../common/messages.js";
 import { cellNumber, clamp, exact, minus, percent, precise, rounded, special } from "../common/numbers.js";
 import { ValuesTable } from "../common/values_table.js";
@@ -72,7 +72,9 @@ export class Figure extends FigureLayout {
     if (this.panel?.digest !== panel.digest) this.hover = null;
     Object.assign(this, { panel, gaps: panel.masked?.some((code) => code > 1) });
     this.sign.update(panel);
-    this.title.textContent = this.title.title = panel.title;
+    say(this.title, panel.title).title = panel.title;
+    // the drawn labels and the alternative text
+    nameLanguage(this.canvas, [...(panel.rows ?? []), ...(panel.cols ?? [])].find(isChinese) ?? "");
     this.canvas.dataset.title = panel.title;
     [this.canvas.dataset.rows, this.canvas.dataset.cols] = panel.full;
   }

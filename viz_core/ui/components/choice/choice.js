@@ -1,7 +1,7 @@
 /* The text as a row of tokens, and the candidates of one step as a table of bars (__init__.py). A line below the table
  * shows the arithmetic of the hovered, tapped or focused bar, or else of the chosen candidate. */
 
-import { make, shortGlossNodes } from "../common/dom.js";
+import { make, say, shortGlossNodes } from "../common/dom.js";
 import { glossed } from "../common/labels.js";
 import { _ } from "../common/messages.js";
 
@@ -47,7 +47,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 function read(root, cell) {
   const shown = cell?.title ? cell : atRest(root);
   const line = root.querySelector(".said");
-  if (line.textContent !== (shown?.title ?? "")) line.textContent = shown?.title ?? "";
+  if (line.textContent !== (shown?.title ?? "")) say(line, shown?.title ?? "");
 }
 
 const atRest = (root) => [...root.querySelectorAll("tr.chosen td[title]")].at(-1);

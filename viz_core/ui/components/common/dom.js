@@ -1,15 +1,38 @@
 /* Elements, labels and glosses as nodes of the page. Text of the user is inserted by textContent only. */
 
-import { glossOf, isSeveral, isolateParts, isolated, shortGloss } from "./labels.js";
+import { chineseParts, glossOf, isChinese, isSeveral, isolateParts, isolated, shortGloss } from "./labels.js";
+
+const UNTRANSLATED = new Set(["bdi", "canvas", "code"]); // by the browser: tokens, pictures and names
 
 /* Return a new HTML element. */
-export const make = (tag, className = "", text = "") =>
-  Object.assign(document.createElement(tag), { className, textContent: text });
+export function make(tag, className = "", text = "") {
+  const node = Object.assign(document.createElement(tag), { className });
+  if (UNTRANSLATED.has(tag)) node.translate = false;
+  return say(node, text);
+}
+
+/* Set the text of an element, with its Chinese parts marked as such, and return the element. */
+export function say(node, text) {
+  const parts = chineseParts(text) ?? [text];
+  node.replaceChildren(...parts.map((part, i) => (i % 2 ? chinese(document.createElement("span"), part) : part)));
+  return node;
+}
+
+const chinese = (node, textContent) => Object.assign(node, { lang: "zh", translate: false, textContent });
+
+/* Set or remove the language of an element that says a text: for the voice of a screen reader, and the font. */
+export function nameLanguage(node, text) {
+  const chinese = isChinese(text);
+  if (chinese === (node.getAttribute("lang") === "zh")) return;
+  if (chinese) node.setAttribute("lang", "zh");
+  else node.removeAttribute("lang");
+}
 
 /* Append a new SVG element to a parent and return it. */
 export function draw(parent, tag, attributes = {}, text = "") {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   if (text) node.textContent = text;
+  if (isChinese(text)) node.setAttribute("lang", "zh");
   return parent.appendChild(set(node, attributes));
 }
 

@@ -25,6 +25,19 @@ export const isolateParts = (label) =>
         .join("")
     : label;
 
+/* Return a text in parts, of which every second one is Chinese; null if there is none. Kana are Japanese. */
+const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
+export const chineseParts = (text) =>
+  /\p{Script=Han}/u.test(text) && !KANA.test(text) ? text.split(/(\p{Script=Han}[\p{Script=Han}。，！？]*)/u) : null;
+
+/* Return whether a text is a Chinese label, also with a gloss or a few words around it, or is mostly Chinese. */
+const MOST_AROUND = 60; // characters of a label
+export function isChinese(text) {
+  const parts = chineseParts(text) ?? [];
+  const characters = parts.filter((_part, i) => i % 2).join("").length;
+  return characters > 0 && (text.length <= MOST_AROUND || 2 * characters >= text.length);
+}
+
 /* Return the characters of a text as a reader counts them: a letter with its accents, or an emoji of several code
  * points, is one. */
 export const graphemes = (text) => [...new Intl.Segmenter().segment(text)].map((part) => part.segment);

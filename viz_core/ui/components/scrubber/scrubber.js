@@ -4,6 +4,7 @@
  * page are handled here, too: Streamlit merges clicks that come faster than reruns, so the script sends the number of
  * the step, not an increment. */
 
+import { nameLanguage, say } from "../common/dom.js";
 import { _ } from "../common/messages.js";
 import { ending } from "../common/reports.js";
 
@@ -58,14 +59,15 @@ class Scrubber {
 
   show(data) {
     this.data = data;
-    this.title.textContent = data.title;
+    say(this.title, data.title);
     this.title.hidden = !data.title; // a screen reader would read an empty heading
     this.input.max = data.n_steps;
     this.input.hidden = data.n_steps < 2;
     if (data.echo < this.number) return; // the reply to an older step
     [this.number, this.at, this.isOnStep] = [data.echo, data.value, data.is_on_step];
-    this.label.textContent = this.label.title = data.label;
+    say(this.label, data.label).title = data.label;
     this.input.setAttribute("aria-valuetext", data.label);
+    nameLanguage(this.input, data.label);
     if (!this.held) this.input.value = data.value;
   }
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from viz_core.figures.glosses import chinese_html
 from viz_core.messages import LazyText, language, lazy
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, PresetRow, Status
@@ -147,8 +148,8 @@ def legend_html() -> str:
 def _column_title(preset: Preset, is_loaded: bool) -> str:
     d = preset.document
     loaded = _("loaded now")
-    own = f'<br><span lang="zh">{html.escape(d.heading)}</span>' if d.heading not in ("", d.name) else ""
-    source = f"<br>{html.escape(str(d.source))}" if d.source else ""
+    own = f"<br>{chinese_html(d.heading)}" if d.heading not in ("", d.name) else ""
+    source = f"<br>{chinese_html(str(d.source))}" if d.source else ""
     now = f"<br><b>{loaded}</b>" if is_loaded else ""
     under = f"{html.escape(str(d.english_heading))}{own}{source}{now}"
     name = f"<b>{html.escape(d.name)}</b> ({d.number})"
@@ -165,7 +166,7 @@ def _row_cells(topic_index: int) -> str:
     (usual, times), *__rest = Counter(meanings).most_common(1)
     return "".join(
         f'<td{" class=odd" if times >= 3 and meaning != usual else ""}><details><summary title="{html.escape(str(row.why))}">'
-        f"<b>{html.escape(str(row.value))}</b> {status_tag(row.status)}</summary><p>{html.escape(str(row.why))}</p></details></td>"
+        f"<b>{html.escape(str(row.value))}</b> {status_tag(row.status)}</summary><p>{chinese_html(str(row.why))}</p></details></td>"
         for row, meaning in zip(rows, meanings, strict=True)
     )
 
@@ -248,16 +249,16 @@ def _error_row(error: DocumentError) -> str:
     where = "<br>" + _("See {page}: {look}", page=_link_html(error.document, error.link),
                        look=html.escape(str(error.link.takeaway))) if error.link else ""
     return (
-        f'<div class="row fault" role="row"><div role="cell">{html.escape(str(error.printed_text))}</div>'
-        f'<div role="cell">{verdict}</div><div role="cell">{html.escape(str(error.correction))}{where}</div></div>'
+        f'<div class="row fault" role="row"><div role="cell">{chinese_html(str(error.printed_text))}</div>'
+        f'<div role="cell">{verdict}</div><div role="cell">{chinese_html(str(error.correction))}{where}</div></div>'
     )
 
 
 def _concept_row(concept: Concept) -> str:
     return (
-        f'<div class="row" role="row"><div role="cell">{html.escape(str(concept.text))}</div>'
+        f'<div class="row" role="row"><div role="cell">{chinese_html(str(concept.text))}</div>'
         f'<div role="cell">{_link_html(concept.document, concept.link, str(concept.text))}</div>'
-        f'<div class="quiet" role="cell">{html.escape(str(concept.link.takeaway))}</div></div>'
+        f'<div class="quiet" role="cell">{chinese_html(str(concept.link.takeaway))}</div></div>'
     )
 
 

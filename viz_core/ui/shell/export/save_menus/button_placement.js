@@ -41,11 +41,11 @@ export function titleOf(root, container) {
     heading &&
     [...heading.childNodes]
       .filter((node) => !node.matches?.(".letter"))
-      .map(textOf)
-      .join(" ");
+      .map((node) => (node.matches?.(":not([lang])") ? ` ${node.textContent} ` : node.textContent))
+      .join("");
   return (
     own.slice(0, 3).join(", ") ||
-    plain?.trim() ||
+    plain?.replace(/\s+/g, " ").trim() ||
     label?.split(/[.:] /)[0] ||
     keyOf(container).replaceAll("_", " ") ||
     _("picture")

@@ -3,6 +3,7 @@
 import { ending } from "../../../components/common/reports.js";
 import { Zooms } from "./chart_zoom.js";
 import { Printing } from "./printing.js";
+import { Translation } from "./translation.js";
 
 const MIN_TYPE = 17; // pixels of label text in presenter's mode
 const TYPE_PER_HEIGHT = 1 / 36; // the same as a share of the screen: 20 on a screen of 720
@@ -67,6 +68,7 @@ class Frame {
     };
     this.zooms = new Zooms();
     this.printing = new Printing();
+    this.translation = new Translation();
     this.stopScrolling = () => {
       this.hasInput = true;
       this.cellRect = null;
@@ -85,6 +87,7 @@ class Frame {
     if (this.block) this.resize.observe(this.block);
     this.zooms.start();
     this.printing.start();
+    this.translation.start();
   }
 
   stop() {
@@ -96,6 +99,7 @@ class Frame {
     this.resize.disconnect();
     this.zooms.stop();
     this.printing.stop();
+    this.translation.stop();
   }
 
   show(data) {
