@@ -153,3 +153,13 @@ def test_a_gap_is_hatched_at_every_stage() -> None:
 ])
 def test_colours_reach_from_below_the_smallest_distance(shares: list[float], expected: tuple[float, float]) -> None:
     assert log_range(np.array(shares)) == pytest.approx(expected)
+
+
+def test_sentences_that_hardly_align_have_no_difference() -> None:
+    model = build(small(**WORDS))
+    texts = ("it was tired", "the old dog of my neighbour barks")
+    found = align_runs(*(run(model.config, [text], ["x y"], weights=model) for text in texts))
+    assert found.is_mostly_unpaired("encoder.embed") and not found.is_mostly_unpaired("decoder.embed")
+    one, other = stage_difference_panels(found, "encoder.embed", 0)
+    assert len(one.values) == 3 and len(other.values) == 7 and (one.low, one.high) == (other.low, other.high)
+    assert one.absent is None and len(stage_difference_panels(found, "decoder.embed", 0)) == 3

@@ -132,6 +132,14 @@ def test_an_a_that_cannot_be_computed_leaves_the_walk(open_at: Open) -> None:
     assert "The link's A says" in words(at)
 
 
+def test_sentences_that_hardly_align_stand_side_by_side(open_at: Open) -> None:
+    kept = to_query(from_link(PAIR | {"source": "it was tired"})[0])
+    at = open_at(**PAIR | {"source": "the old dog of my neighbour barks"}, kept=kept, stage="encoder.embed",
+                 cells="walk_canvas.1.6.2")
+    assert [title[0] for title in panels(at)] == ["A", "B"] and "Fewer than half of the tokens of A and B pair" in words(at)
+    assert "barks" in words(at)  # the picked cell is one of B
+
+
 @pytest.mark.parametrize("texts", [
     {"source": " ".join(f"w{i}" for i in range(200))}, {"source": "שלום 👩‍👩‍👧 <b>x</b> $y$"},
     {"source": "a\nb c d e", "target": "x\ny z", "item": "1"},

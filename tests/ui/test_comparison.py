@@ -56,9 +56,30 @@ def test_of_a_long_sentence_the_switch_chooses_which_matrix_is_drawn(open_at: Op
     at = open_at(one, source=one["source"] + " more", kept=to_query(from_link(one)[0]), att_query="1", att_key="60")
     for shown, title in (("difference", "A − B"), ("a", "A · –: weights"), ("b", "B · more: weights")):
         sound(widget(at, "shown").set_value(shown).run())
-        assert list(panels(at)) == [title] and "The sentence is long" in words(at)
+        assert list(panels(at)) == [title] and ("The sentence is long" in words(at)) == (shown == "difference")
         assert [p["pick"] for p in canvas_headers(at) if "panels" in p] == [[0, 1, 60]]
     assert "The sentence is long" not in words(open_at(TINY, kept=to_query(from_link(TINY)[0])))
+
+
+def test_the_switch_chooses_the_matrices_too(open_at: Open) -> None:
+    at = open_at(TINY, source="the dog sat on the mat", kept=to_query(from_link(TINY)[0]))
+    for shown, runs in (("a", "A"), ("b", "B"), ("difference", "ABA")):
+        sound(widget(at, "shown").set_value(shown).run())
+        assert "".join(title[0] for title in panels(at)) == runs
+
+
+def test_sentences_that_hardly_align_stand_side_by_side(open_at: Open) -> None:
+    """A − B would be nearly empty. Each run has its own tokens, and the focus is in B."""
+    one = TINY | {"source": "it was tired", "target": "x y", "att_kind": "encoder", "att_layer": "1"}
+    at = open_at(one, source="the old dog of my neighbour barks", kept=to_query(from_link(one)[0]), att_query="6", att_key="2")
+    (sent,) = [p for p in canvas_headers(at) if "panels" in p]
+    assert [len(p["rows"]) for p in sent["panels"]] == [3, 7] and sent["pick"] == [1, 6, 2]
+    assert not any(np.isnan(x).any() for x in panels(at).values())
+    assert "Fewer than half of the tokens of A and B pair" in words(at) and "they are those of B" in words(at)
+    sound(widget(at, "shown").set_value("a").run())
+    assert [p["pick"] for p in canvas_headers(at) if "panels" in p] == [None] and len(panels(at)) == 1
+    at = open_at(one, source="the old dog of my neighbour barks", kept=to_query(from_link(one)[0]), att_more="rollout")
+    assert len(panels(at)) == 4 and "Fewer than half" in words(at)
 
 
 def test_words_of_both_runs_are_lined_up(open_at: Open) -> None:

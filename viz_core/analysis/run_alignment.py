@@ -50,6 +50,11 @@ class AlignedRuns:
         stage = (self.a if name in self.a else self.b).stage(name)
         return self.pairs.get(_tokens_of(name, stage.sides[letter])) if letter in stage.sides else None
 
+    def is_mostly_unpaired(self, name: str) -> bool:
+        """Return whether fewer than half of the tokens along an axis of a stage have a partner in the other run."""
+        stage = (self.a if name in self.a else self.b).stage(name)
+        return is_mostly_unpaired(*(self.pairs[_tokens_of(name, side)] for side in stage.sides.values()))
+
     @property
     def comparable_stages(self) -> list[str]:
         """The stages that both runs have with the same axes, widths and numbers of heads, in A's order."""
@@ -91,6 +96,12 @@ def align_runs(a: Capture, b: Capture, item_a: int = 0, item_b: int = 0) -> Alig
     """Align one sentence of each run by its tokens: equal tokens match; replaced passages of equal length match one by one."""
     shared = [side for side in a.sides if side in b.sides]
     return AlignedRuns(a, b, item_a, item_b, {s: align_tokens(a.tokens(s)[item_a], b.tokens(s)[item_b]) for s in shared})
+
+
+def is_mostly_unpaired(*axes: PositionPairs) -> bool:
+    """Return whether on one of these axes fewer than half of the tokens of both runs have a partner."""
+    return any(4 * sum(None not in place for place in places) < sum(at is not None for place in places for at in place)
+               for places in axes)
 
 
 def _tokens_of(name: str, side: str) -> str:

@@ -12,13 +12,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_core.analysis.positions import ColourRange, EmbeddingNorm, clipped_colour_range
-from viz_core.analysis.run_alignment import PositionPairs
+from viz_core.analysis.run_alignment import PositionPairs, is_mostly_unpaired
 from viz_core.analysis.stack_input import StackInput
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.positions import position_matrix_panel, position_table_panel
 from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
-from viz_core.figures.two_runs import RunView, view_panel
+from viz_core.figures.two_runs import RunView, view_panels
 from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
@@ -58,12 +58,15 @@ def _titled_parts(x: StackInput, show_added: bool) -> list[tuple[str, np.ndarray
 
 
 def two_run_input_panels(a: StackInput, b: StackInput, rows: PositionPairs, view: RunView) -> tuple[list[Panel], ColourRange]:
-    """Return panels of the input parts of A, B or A − B on the aligned positions, and their colour range, the same for A and B."""
+    """Return panels of the input parts of A, B or A − B on the aligned positions, and their colour range, the same for A and B.
+
+    If most tokens have no partner, A and B stand side by side instead of A − B.
+    """
     with_added = a.pos_embed is not None or b.pos_embed is not None
     ends = clipped_colour_range(*(part for x in (a, b) for __, part in _titled_parts(x, with_added)))
     of_a, of_b = (input_panels(x, with_added, ends.limit)[0] for x in (a, b))
-    drawn = [view_panel(x, y, rows, None, view) for x, y in zip(of_a, of_b, strict=True)]
-    if view == "difference":
+    drawn = view_panels(of_a, of_b, rows, None, view)
+    if view == "difference" and not is_mostly_unpaired(rows):
         largest = clipped_colour_range(*(p.values for p in drawn)).largest
         return [replace(p, low=-largest, high=largest) for p in drawn], ColourRange(largest, largest)
     return drawn, ends

@@ -23,7 +23,7 @@ from viz_core.analysis.head_differences import (
 )
 from viz_core.analysis.labelled_weights import AllHeads, collect_heads
 from viz_core.analysis.rounding import difference_above_rounding
-from viz_core.analysis.run_alignment import AlignedRuns
+from viz_core.analysis.run_alignment import AlignedRuns, is_mostly_unpaired
 from viz_core.analysis.token_rows import row_labels
 from viz_core.capture import Capture
 from viz_core.config import SIDE_NAMES
@@ -38,17 +38,21 @@ from viz_core.figures.attention import (
     head_tiles,
 )
 from viz_core.figures.panels import Panel, panel
-from viz_core.figures.two_runs import VIEW_TITLES, RunView, a_b_panels, before_after_panels, rounding_remark
+from viz_core.figures.two_runs import VIEW_TITLES, RunView, a_b_panels, before_after_panels, rounding_remark, side_by_side
 from viz_core.messages import translate as _
 
 # ---------------------------------------------------------------- all heads
 
 
 def tile_view(both: AlignedRuns, kind: AttentionKind, view: RunView) -> RunView:
-    """Return the view that the tiles of a kind can show: `view`, or "b" if A has no such heads or a different number of them."""
-    if kind not in attention_kinds(both.a.config) or (view == "difference" and not have_same_heads(both.a, both.b, kind)):
+    """Return the view that the tiles of a kind can show: `view`, or "b" if A has no such heads.
+
+    Also instead of A − B if A has a different number of heads, or if most tokens have no partner.
+    """
+    if kind not in attention_kinds(both.a.config):
         return "b"
-    return view
+    subtracts = have_same_heads(both.a, both.b, kind) and not is_mostly_unpaired(*position_pairs(both, kind))
+    return view if view != "difference" or subtracts else "b"
 
 
 def two_run_grid(
@@ -91,6 +95,8 @@ def two_run_head_panels(
 ) -> list[Panel]:
     """Return panels of one head in A and in B with a common colour range, and of A − B, on the aligned positions.
 
+    Without A − B, and on the own positions of A and B, if most of the queries or of the keys have no partner.
+
     subtitles: what distinguishes A and B, for the titles. Words replace tokens only for the weights. If A does not compute the
     step, the weights are shown.
     """
@@ -98,7 +104,7 @@ def two_run_head_panels(
     rows, cols = position_pairs(both, kind, words)
     runs = ((both.a, both.item_a), (both.b, both.item_b))
     a, b = (head_panel(run, kind, layer, head, item, step, colour, own) for (run, item), own in zip(runs, words, strict=True))
-    return a_b_panels(a, b, rows, cols, subtitles)
+    return side_by_side(a, b, subtitles) if is_mostly_unpaired(rows, cols) else a_b_panels(a, b, rows, cols, subtitles)
 
 
 # ---------------------------------------------------------------- ablation

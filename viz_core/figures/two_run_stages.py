@@ -10,7 +10,7 @@ from viz_core.analysis.run_alignment import DIVERGENCE_THRESHOLD, GAP, LABEL_SEP
 from viz_core.config import SIDE_NAMES
 from viz_core.figures.panels import AbsenceReason, Panel, panel
 from viz_core.figures.stage_panels import as_column, stage_panels, stage_title
-from viz_core.figures.two_runs import ABSENCE_REASONS, aligned_panel, rounding_remark
+from viz_core.figures.two_runs import ABSENCE_REASONS, aligned_panel, rounding_remark, side_by_side
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.stages import Stage
@@ -47,8 +47,13 @@ def run_stage_panels(
 def stage_difference_panels(both: AlignedRuns, name: str, head: int, tokenizers: Sequence[Tokenizers] = ({}, {})) -> list[Panel]:
     """Return panels of one stage of A, of B, and of A − B: zero-centred, and 0 below the rounding error of float32.
 
-    Ids and masks cannot be subtracted: for them the third matrix is 1 where they differ.
+    Ids and masks cannot be subtracted: for them the third matrix is 1 where they differ. If most tokens have no partner, there are
+    only A and B, each on its own positions.
     """
+    if both.is_mostly_unpaired(name):
+        of_a, of_b = (replace(_panels_by_stage(both, name, run, head, tokenizers[run])[name], operator="", head_split=None)
+                      for run in (0, 1))
+        return side_by_side(of_a, of_b)
     a, b = (run_stage_panels(both, name, run, head, tokenizers)[-1] for run in (0, 1))
     stage_name, absent = stage_title(both.b.stage(name), head, name), np.zeros(a.values.shape, np.uint8)
     for shown in (a, b):

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from viz_core.analysis.rounding import difference_above_rounding
-from viz_core.analysis.run_alignment import A_MINUS_B, GAP, LABEL_SEPARATOR, PositionPairs, merge_labels
+from viz_core.analysis.run_alignment import A_MINUS_B, GAP, LABEL_SEPARATOR, PositionPairs, is_mostly_unpaired, merge_labels
 from viz_core.figures.panels import AbsenceReason, Panel, panel
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
@@ -24,6 +24,8 @@ ABSENCE_REASONS = (
     AbsenceReason(lazy("not in A"), lazy("A has no such token")), AbsenceReason(lazy("not in B"), lazy("B has no such token")),
     AbsenceReason(lazy("in neither run"), lazy("neither run has both tokens")),
 )
+UNPAIRED_NOTE = lazy("Fewer than half of the tokens of A and B pair, so A and B stand side by side, each with its own tokens, "
+                     "instead of A − B.")
 VIEW_TITLES = {"a": "A", "b": "B", "difference": A_MINUS_B}
 
 
@@ -52,6 +54,21 @@ def a_b_panels(
     """
     placed = [aligned_panel(p, rows, cols, which) for which, p in enumerate((a, b))]
     return [*_shared_scale(placed[0], placed[1], ("A", "B"), subtitles), difference_panel(placed[0], placed[1], title)]
+
+
+def side_by_side(a: Panel, b: Panel, subtitles: tuple[str, str] = ("", "")) -> list[Panel]:
+    """Return panels of run A and run B with one colour range, each on its own positions, for sentences that hardly align."""
+    return [replace(each, role="output") for each in _shared_scale(a, b, ("A", "B"), subtitles)]
+
+
+def view_panels(
+    a: Sequence[Panel], b: Sequence[Panel], rows: PositionPairs, cols: PositionPairs | None, view: RunView,
+) -> list[Panel]:
+    """Return `view_panel` of each two panels; instead of A − B, A and B `side_by_side` if most tokens have no partner."""
+    pairs = list(zip(a, b, strict=True))
+    if view == "difference" and is_mostly_unpaired(rows, cols or ((0, 0),)):
+        return [each for pair in pairs for each in side_by_side(*pair)]
+    return [view_panel(x, y, rows, cols, view) for x, y in pairs]
 
 
 def view_panel(a: Panel, b: Panel, rows: PositionPairs, cols: PositionPairs | None, view: RunView) -> Panel:

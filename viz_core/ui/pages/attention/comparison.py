@@ -5,6 +5,7 @@ import streamlit as st
 
 from viz_core.analysis.attention import attention_kinds, n_layers, query_key_sides
 from viz_core.analysis.head_differences import NO_WORDS, RunWords, position_pairs
+from viz_core.analysis.run_alignment import is_mostly_unpaired
 from viz_core.analysis.token_rows import token_rows
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
@@ -69,16 +70,23 @@ def incomparable_reason(two: TwoRuns, focus: AttentionFocus) -> str:
 
 
 def draw_comparison(two: TwoRuns, focus: AttentionFocus) -> str:
-    """Draw the head in focus in A and in B on one colour scale, and A − B, on the aligned tokens of both.
+    """Draw the head in focus in A, in B, or both on one colour scale with A − B, on the aligned tokens of both.
 
-    Returns a sentence about a picked token that B lacks, which therefore cannot be in focus; "" otherwise.
+    If most tokens have no partner, A and B are drawn on their own tokens, without A − B. Returns a sentence about a picked token
+    that B lacks, which therefore cannot be in focus; "" otherwise.
     """
     words, about = _words_shown_of_both_runs(two, focus), run_titles(two.differences)
     rows, cols = position_pairs(two.aligned, focus.kind, words)
     own = words_of_both_runs_call(two, focus.kind, focus) if focus.step == "weights" else ()
     drawn = Call(two_run_head_panels, both_runs(two)[2], focus.kind, focus.layer, focus.head, focus.step, focus.colour, about, *own)
-    is_single = is_too_wide(two, focus)
+    is_apart = is_mostly_unpaired(rows, cols)
+    is_single = two.shown != "difference" or (is_too_wide(two, focus) and not is_apart)
     panels: Recorded[list[Panel]] = [Call(select_view, drawn, two.shown)] if is_single else drawn
+    if is_apart:
+        n_rows, n_cols = drawn.value()[0 if two.shown == "a" else 1].values.shape
+        in_b = [tuple((None, None if two.shown == "a" else at) for at in range(n)) for n in (n_rows, n_cols)]
+        draw_pickable_matrices(panels, focus, words[1], (in_b[0], in_b[1]), 0 if is_single else 1, aligned=False)
+        return ""
     pick = draw_pickable_matrices(panels, focus, words[1], (rows, cols), 0 if is_single else 1)
     if pick is None:
         return ""
@@ -88,6 +96,12 @@ def draw_comparison(two: TwoRuns, focus: AttentionFocus) -> str:
         return ""
     return _("B has no {token}, so the weight below is still that of the cell that you picked before.",
              token=_(" and no ").join(map(token_code_span, only_in_a)))
+
+
+def is_side_by_side(two: TwoRuns, focus: AttentionFocus) -> bool:
+    """Return whether A and B are drawn on their own tokens, instead of A − B."""
+    return two.shown == "difference" and is_mostly_unpaired(
+        *position_pairs(two.aligned, focus.kind, _words_shown_of_both_runs(two, focus)))
 
 
 def is_too_wide(two: TwoRuns, focus: AttentionFocus) -> bool:

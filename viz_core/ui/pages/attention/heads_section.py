@@ -1,6 +1,7 @@
 """The section Heads: all heads, the head in focus as a matrix and as lines, and below them one weight step by step.
 
-If a run was kept as A, the matrices show A, B and A − B, the tiles show one of these, and the lines of B are below them.
+If a run was kept as A, the matrices and the tiles show A, B, or A − B (the matrices with A and B beside it), and the
+lines of B are below them.
 """
 
 from collections.abc import Sequence
@@ -9,16 +10,24 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, AttentionStep, attention_kinds, attention_steps, query_key_sides
+from viz_core.analysis.head_differences import have_same_heads
 from viz_core.analysis.labelled_weights import added_special_tokens, layer_weights, renormalized_kept_weights
 from viz_core.analysis.token_rows import token_rows
 from viz_core.capture import Capture
 from viz_core.figures.two_run_attention import tile_view
+from viz_core.figures.two_runs import UNPAIRED_NOTE
 from viz_core.messages import LazyText, lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import percent, rounded
 from viz_core.ui.escape import token_code_span
 from viz_core.ui.pages.attention.all_heads import COLOUR_SCALES, KIND_LABELS, UNIFORM_CAPTION, draw_all_heads, kinds_shown
-from viz_core.ui.pages.attention.comparison import draw_comparison, incomparable_reason, is_too_wide, strongest_keys
+from viz_core.ui.pages.attention.comparison import (
+    draw_comparison,
+    incomparable_reason,
+    is_side_by_side,
+    is_too_wide,
+    strongest_keys,
+)
 from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head, shown_positions, weights_of_picked_pair, words_shown
 from viz_core.ui.pages.attention.one_head import draw_lines, draw_matrix, step_text
 from viz_core.ui.pages.attention.one_weight import one_weight_section
@@ -77,11 +86,15 @@ def _comparison_hint_text(two: TwoRuns, available: Sequence[AttentionKind], focu
     tiles = _("The tiles below show all heads of {run}.", run=VIEW_TITLES["b" if instead == drawn else two.shown])
     if missing := [KIND_LABELS[kind] for kind in instead if kind not in attention_kinds(two.a.config)]:
         tiles += " " + _("A has no attention of this kind: {named}.", named=", ".join(map(str, missing)))
-    elif instead:
+    elif any(not have_same_heads(two.aligned.a, two.aligned.b, kind) for kind in instead):
         tiles += " " + _("A has a different number of heads or layers.")
-    if is_too_wide(two, focus):
+    elif instead:
+        tiles += " " + _("Where most tokens have no partner, they are those of B.")
+    if is_side_by_side(two, focus):
+        return f"{UNPAIRED_NOTE} {tiles}"
+    if two.shown == "difference" and is_too_wide(two, focus):
         tiles += " " + _("The sentence is long, so one of the three is drawn: {run}.", run=VIEW_TITLES[two.shown])
-    return f"{DIFFERENCE_COLOURS} {tiles}"
+    return f"{DIFFERENCE_COLOURS} {tiles}" if two.shown == "difference" else tiles
 
 
 def _hint_text(capture: Capture, focus: AttentionFocus, reason: str) -> str:

@@ -20,22 +20,23 @@ def draw_pickable_matrices(
     focused_panel: int = 0,
     *,
     kept: KeptPositions | None = None,
+    aligned: bool = True,
 ) -> Pick | None:
     """Draw matrices with the cell in focus picked, and return the picked cell.
 
     A click moves the focus, but not if it is on a token that only A has. A click on a word focuses its first token.
     places: in a comparison, the index in A and in B of each row and of each column (None where a run lacks the token).
     kept: the queries and keys that the matrices show, if not all. focused_panel: the index of the matrix in which the cell in
-    focus is picked.
+    focus is picked. aligned: whether all matrices have these rows and columns; if not, only the focused one can be picked in.
     """
-    rows, cols = evaluated(panels)[0].values.shape
+    rows, cols = evaluated(panels)[focused_panel].values.shape
     shown = kept or (range(rows), range(cols))
     n_rows, n_cols = (max(axis, default=-1) + 1 for axis in shown)
     row_of, col_of = (w.word_ids for w in words) if words and focus.step == "weights" else (range(n_rows), range(n_cols))
     of_rows, of_cols = [[j for __, j in axis] for axis in places] if places else [list(axis) for axis in shown]
 
     def choose(pick: Pick | None) -> None:
-        row, col = (of_rows[pick.row], of_cols[pick.col]) if pick else (None, None)
+        row, col = (of_rows[pick.row], of_cols[pick.col]) if pick and (aligned or pick.panel == focused_panel) else (None, None)
         if row is None or col is None:
             mark_activity()
         else:

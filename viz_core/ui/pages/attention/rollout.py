@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, attention_kinds, n_layers, query_key_sides
+from viz_core.analysis.run_alignment import is_mostly_unpaired
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, rollout_panels
 from viz_core.figures.panels import Panel
-from viz_core.figures.two_runs import view_panel
+from viz_core.figures.two_runs import UNPAIRED_NOTE, view_panels
 from viz_core.messages import translate as _
 from viz_core.ui.components.calls import Call, Recorded
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
@@ -48,7 +49,9 @@ def rollout_section(
             a, b, both = both_runs(two)
             places = both.attribute("pairs")[query_key_sides(kind)[0]]
             of_a, of_b = (Call(rollout_panels, run.capture, kind, focus.item, after) for run in (a, b))
-            panels = [Call(view_panel, of_a[i], of_b[i], places, places, two.shown) for i in range(2)]
+            panels = Call(view_panels, of_a, of_b, places, places, two.shown)
+            if two.shown == "difference" and is_mostly_unpaired(two.aligned.pairs[query_key_sides(kind)[0]]):
+                note = f" {UNPAIRED_NOTE}"
     show_hint(
         _(
             "**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "

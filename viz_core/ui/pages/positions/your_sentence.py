@@ -8,12 +8,12 @@ import streamlit as st
 from viz_core.analysis.attention import token_mask
 from viz_core.analysis.positions import expected_row_norm
 from viz_core.analysis.rounding import difference_above_rounding
-from viz_core.analysis.run_alignment import PositionPairs
+from viz_core.analysis.run_alignment import PositionPairs, is_mostly_unpaired
 from viz_core.analysis.stack_input import EmbeddingScale, StackInput, embedding_norms, stack_input
 from viz_core.capture import Capture
 from viz_core.config import SIDE_NAMES, Init, Side
 from viz_core.figures.position_schemes import input_panels, magnitudes_figure, two_run_input_panels
-from viz_core.figures.two_runs import RunView
+from viz_core.figures.two_runs import UNPAIRED_NOTE, RunView
 from viz_core.messages import lazy, plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
@@ -52,7 +52,8 @@ def your_sentence_section(context: PageContext) -> None:
         input_a = Call(stack_input, run_a.capture, side, runs.aligned.item_a, scale)
         input_b = Call(stack_input, run_b.capture, side, item, scale).with_value(b)
         drawn = Call(two_run_input_panels, input_a, input_b, both.attribute("pairs")[side], runs.shown)
-        hint = _describe_differences(input_a.value(), b, runs.aligned.pairs[side], runs.shown)
+        apart = runs.shown == "difference" and is_mostly_unpaired(runs.aligned.pairs[side])
+        hint = str(UNPAIRED_NOTE) if apart else _describe_differences(input_a.value(), b, runs.aligned.pairs[side], runs.shown)
     with hint_place:
         show_hint(str(hint))
     with main:

@@ -11,6 +11,7 @@ from viz_core.figures.lookup import VocabularyLookup, vocabulary_lookup
 from viz_core.figures.panels import Panel
 from viz_core.figures.stage_panels import array_index, stage_panels
 from viz_core.figures.two_run_stages import aligned_cell, run_cell, run_stage_panels, stage_difference_panels
+from viz_core.figures.two_runs import UNPAIRED_NOTE
 from viz_core.messages import lazy
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import brief
@@ -62,6 +63,11 @@ class ComparedStage:
         """Whether the ids of one run are drawn as rows of its vocabulary, on the positions of that run alone."""
         return self.stage.kind == "ids" and self.runs.shown != "difference"
 
+    @property
+    def is_side_by_side(self) -> bool:
+        """Whether A and B are drawn on their own positions instead of A − B."""
+        return self.runs.shown == "difference" and self.runs.aligned.is_mostly_unpaired(self.name)
+
     def panels_call(self) -> Call[list[Panel]]:
         """Return the heatmaps of the stage in the run that is shown; or A, B and A − B."""
         two, aligned = self.runs, self.runs.aligned
@@ -86,6 +92,8 @@ class ComparedStage:
         """Map the cell that the tour picks in B's heatmaps, `own`, to the last heatmap of `drawn`."""
         if cell is None or self.is_vocabulary:
             return None if self.runs.shown == "a" else cell
+        if self.is_side_by_side:
+            return Pick(len(drawn) - 1, cell.row, cell.col)
         return Pick(len(drawn) - 1, *aligned_cell(self.runs.aligned, self.name, own[-1], cell.row, cell.col, 1))
 
     def token_in_shown_run(self, token: int) -> int | None:
@@ -102,10 +110,16 @@ class ComparedStage:
     def with_note(self, hint: str) -> str:
         """Return the line below the figure, preceded by a note if A and B cannot be subtracted."""
         note = NOT_SUBTRACTED_NOTES.get(self.stage.kind, "") if self.runs.shown == "difference" else ""
+        note = UNPAIRED_NOTE if self.is_side_by_side else note
         return f"{note} {hint}".strip()
 
     def inspect(self, pick: Pick, drawn: Sequence[Panel]) -> None:
         """Show the arithmetic of a picked cell in its run; or a, b and a − b."""
+        if self.is_side_by_side:
+            context, item = ((self.runs.a, self.runs.aligned.item_a), (self.runs.b, self.runs.aligned.item_b))[pick.panel]
+            assert context.capture is not None
+            inspect_cell(context, self.name, array_index(context.capture.stage(self.name), pick.row, pick.col, item, self.head))
+            return
         if self.runs.shown == "difference":
             st.html(f'<p class="walk-apart">{self._difference_html(pick, drawn[-1])}</p>')
             return

@@ -89,12 +89,14 @@ def open_difference(name: str, place: int) -> None:
     if a.capture is None or b.capture is None:
         return
     aligned, head = aligned_runs(a, b), b.setup.attn_head
-    difference_panel = stage_difference_panels(
+    last_panel = stage_difference_panels(
         aligned, name, head, (a.sentence_tokenizers(aligned.item_a), b.sentence_tokenizers(aligned.item_b))
     )[-1]
     set_url_params(walk_look="stage", shown="difference", walk_mode=ALL_STAGES, walk_drawing=False)
     go_to_stage(name)
-    set_url_params(cells=with_cell(url_param("cells"), CANVAS, (2, *largest_cell(difference_panel, place))))
+    if aligned.is_mostly_unpaired(name):  # A and B are drawn on their own positions
+        return
+    set_url_params(cells=with_cell(url_param("cells"), CANVAS, (2, *largest_cell(last_panel, place))))
 
 
 def incomparable_stages(aligned: AlignedRuns) -> list[str]:
