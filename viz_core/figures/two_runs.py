@@ -64,10 +64,14 @@ def side_by_side(a: Panel, b: Panel, subtitles: tuple[str, str] = ("", "")) -> l
 def view_panels(
     a: Sequence[Panel], b: Sequence[Panel], rows: PositionPairs, cols: PositionPairs | None, view: RunView,
 ) -> list[Panel]:
-    """Return `view_panel` of each two panels; instead of A − B, A and B `side_by_side` if most tokens have no partner."""
+    """Return `view_panel` of each two panels.
+
+    Instead of A − B, all panels of A and then all of B, as in `side_by_side`, if most tokens have no partner.
+    """
     pairs = list(zip(a, b, strict=True))
     if view == "difference" and is_mostly_unpaired(rows, cols or ((0, 0),)):
-        return [each for pair in pairs for each in side_by_side(*pair)]
+        both = [side_by_side(*pair) for pair in pairs]
+        return [of_a for of_a, __ in both] + [of_b for __, of_b in both]
     return [view_panel(x, y, rows, cols, view) for x, y in pairs]
 
 

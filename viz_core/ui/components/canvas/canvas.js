@@ -233,7 +233,7 @@ class View {
    * Several rows of figures with the same axes and colours share one line for both. */
   fillGrid(figures, height) {
     const alike =
-      new Set(figures.map(({ panel: p }) => [p.kind, p.rowAxis, p.colAxis, p.low, p.high].join())).size === 1;
+      new Set(figures.map(({ panel: p }) => [p.kind, p.rowAxis, p.colAxis, p.full, p.low, p.high].join())).size === 1;
     const covered = (n) => {
       this.shareLegend(alike && n > 1);
       const room = (height - (this.shared ? this.type + 12 : 0) - GAP_ROWS * (n - 1)) / n;
