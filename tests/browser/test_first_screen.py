@@ -117,7 +117,7 @@ def _faults(at: dict[str, Screen]) -> Iterator[str]:
     for name in at.keys() & {"presented", "back row"}:
         if max(at[name].wide, at[name].high) < 0.9:
             yield f"{name}: the picture spans {at[name].wide:.0%} of the width and {at[name].high:.0%} of the height"
-    for name, least in (("projector", 11), ("presented", 16), ("back row", 16)):
+    for name, least in (("projector", 11), ("presented", 14), ("back row", 14)):
         if name in at and at[name].type[0] < least:
             yield f"{name}: type of {at[name].type[0]:.3g} px ({at[name].type[1]!r}), at least {least} is the aim"
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tests.browser.helpers import idle, linked
-from viz_core.weights.catalogue import catalogue
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.helpers import go, idle, linked
+from tests.browser.test_accessibility import violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -78,7 +82,6 @@ def test_on_writing_the_words_come_before_the_next_section(serve: Callable[..., 
 
 def test_its_buttons_do_the_same_on_a_touch_screen(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     page = turn_to(serve() + "/masks?present=on&preset=002&n_heads=2&d_model=16&source=a+b&target=c")
-    page.mouse.move(200, 200)
     page.get_by_role("button", name="Next (→)").click()
     idle(page)
     assert "mask_section=built" in page.url
@@ -93,28 +96,70 @@ def test_a_letter_typed_into_a_box_is_text(serve: Callable[..., str], turn_to: C
     assert not presented(page)
 
 
-def test_the_sentence_of_a_step_stays_above_its_picture(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
-    measured = catalogue()["translator"].referent_head  # the layer that has a stop of its own
-    assert measured is not None
-    page = turn_to(serve() + f"/step_by_step?walk_mode=tour&stage=decoder.layers.{measured[0]}.cross_attn.weights&present=on")
-    title = page.locator(".st-key-walk_scrubber h2")
-    assert "puts" in title.inner_text()
-    said, drawn = title.bounding_box(), page.locator(".st-key-walk_canvas").bounding_box()
-    assert said is not None and drawn is not None
-    assert said["y"] >= 0 and said["y"] + said["height"] <= drawn["y"]
-    assert title.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 16  # seen from the back row
-    assert page.locator(".st-key-walk_scrubber input").is_hidden()
+# The boxes of what stands above the picture, and of the bodies of the pictures: [left, top, right, bottom] each.
+BOXES = """() => {
+    const box = (e) => { const { left, top, right, bottom } = e.getBoundingClientRect(); return [left, top, right, bottom]; };
+    const bar = document.querySelector(".st-key-lab_frame [data-testid=stBidiComponentIsolated]").shadowRoot.querySelector(".bar");
+    const above = [".st-key-lab_line", ".st-key-lab_presented"].map((of) => document.querySelector(of)).filter(Boolean);
+    const drawn = document.querySelectorAll(".st-key-lab_picture [data-testid=stBidiComponentIsolated]");
+    return [[...above, bar].map(box), [...drawn].map(box)];
+}"""
+LONG = "source=the animal that chased the cat did not cross the long street because the street was too wide for it"
 
 
-def test_a_mouse_in_the_picture_does_not_bring_the_bar_before_its_values(
-    serve: Callable[..., str], turn_to: Callable[..., Page]
+@pytest.mark.parametrize(("link", "says"), [
+    ("?present=on", []),
+    ("attention?present=on", ["“The animal", "Cross-attention, layer 1, head 1."]),
+    (f"attention?present=on&{LONG}", ["“the animal that", "Cross-attention, layer 1, head 1."]),
+    ("cause?present=on", ["Clean: “", "changed: “"]),
+    ("training?present=on", ["“The animal", "Press Train"]),
+    ("masks?present=on&note=Look+at+the+last+row", ["“The animal", "Look at the last row"]),
+    ("step_by_step?present=on&stage=decoder.layers.0.cross_attn.weights&attn_head=3",
+     ["“The animal", "Decoder layer 0 › Cross-attention › weights, head 3.", "The softmax of each row"]),
+])
+def test_a_line_says_sentence_head_and_message_and_nothing_covers_the_picture(
+    serve: Callable[..., str], turn_to: Callable[..., Page], link: str, says: list[str]
 ) -> None:
-    page = turn_to(serve() + "/masks?present=on&preset=002&n_heads=2&d_model=16&source=a+b&target=c")
-    bar = page.locator(".st-key-lab_frame .bar")
-    page.wait_for_function("e => !e.classList.contains('awake')", arg=bar.element_handle(), timeout=30_000)
-    page.mouse.move(300, 300)
-    page.mouse.move(310, 310)
-    assert "awake" not in bar.get_attribute("class")
-    wide, high = page.viewport_size["width"], page.viewport_size["height"]
-    page.mouse.move(wide - 90, high - 40)
-    assert "awake" in bar.get_attribute("class")
+    page = turn_to(f"{serve()}/{link}", width=1280, height=720)
+    line = page.locator(".st-key-lab_line")
+    assert all(each in line.inner_text().replace("\n", " ") for each in says)
+    for width, height in ((1280, 720), (853, 480)):
+        page.set_viewport_size({"width": width, "height": height})
+        idle(page)
+        above, drawn = page.evaluate(BOXES)
+        assert drawn and all(top >= max(box[3] for box in above) for _, top, *_ in drawn)
+        across = sorted(above)
+        assert all(a[2] <= b[0] for a, b in pairwise(across)) and across[-1][2] <= width
+        assert line.evaluate("e => [...e.querySelectorAll('p, span')].every(n => parseFloat(getComputedStyle(n).fontSize) >= 14)")
+
+
+def test_a_sentence_is_typed_and_a_training_begins_in_it(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/?present=on", width=1280, height=720)
+    box = page.locator(".st-key-lab_presented textarea")
+    box.fill("the dog sat")
+    box.press("Control+Enter")
+    linked(page, "source=the")
+    assert "dog" in page.locator(".view .column").last.inner_text() and presented(page)
+    go(page, f"{serve()}/training?present=on")
+    assert page.locator(".st-key-lab_presented").get_by_role("button", name="Train").is_visible()
+
+
+def test_a_list_of_all_keys(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve() + "/masks?preset=002&n_heads=2&d_model=16&source=a+b&target=c")
+    dialog = page.get_by_role("dialog", name="Keys")
+    for mode in (False, True):
+        assert presented(page) is mode
+        for closing in ("?", "Escape"):
+            page.keyboard.press("?")
+            expect(dialog).to_be_visible()
+            expect(dialog.get_by_role("button", name="Close (Esc)")).to_be_focused()
+            assert not violations(page)
+            page.keyboard.press("ArrowRight")  # the page behind it does nothing
+            page.keyboard.press(closing)
+            expect(dialog).to_be_hidden()
+        assert presented(page) is mode and "mask_section" not in page.url
+        press(page, "f")
+    page.get_by_role("button", name="Keys (?)").click()
+    rows = dialog.get_by_role("row").all_inner_texts()
+    assert any(row.startswith("H") and "the next head" in row for row in rows)
+    page.keyboard.press("Escape")

@@ -6,6 +6,7 @@ import pytest
 
 from tests.ui.helpers import open_page, widget
 from viz_core.ui.pages.help.page import DOCUMENT_NAMES, FOLDER, document_markdown, document_titles
+from viz_core.ui.shell.layout.frame.keys import KEYS, keys_markdown
 
 
 def test_every_document_is_listed_with_its_title() -> None:
@@ -37,3 +38,9 @@ def test_its_markdown_has_one_title_below_the_page_s_and_no_formula(name: str) -
 def test_code_is_left_as_it_is() -> None:
     (code,) = (block for block in re.findall(r"```bash\n(.*?)```", document_markdown("trainings"), re.S))
     assert code in (FOLDER / "trainings.md").read_text("utf-8")
+
+
+def test_the_list_of_keys_is_that_of_the_app() -> None:
+    assert keys_markdown() in (FOLDER / "pages.md").read_text("utf-8")
+    pressed = [each for __, keys in KEYS for key in keys for each in key.pressed]
+    assert len(pressed) == len(set(pressed))  # no key does two things

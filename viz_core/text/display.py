@@ -67,11 +67,11 @@ def in_quotes(label: str) -> str:
     return _("“{token}”", token=bidi_isolated(label))
 
 
-def shorten(label: str) -> str:
-    """Shorten a label to `MAX_LABEL_CHARS` characters (grapheme clusters), the last one "…" if something is left out."""
+def shorten(label: str, max_chars: int = MAX_LABEL_CHARS) -> str:
+    """Shorten a label to `max_chars` characters (grapheme clusters), the last one "…" if something is left out."""
     # A cluster can hold any number of combining marks, so code points are limited too; the longest emoji has 10.
-    limit = 10 * MAX_LABEL_CHARS
+    limit = 10 * max_chars
     clusters = split_characters(label[:limit])
-    if len(label) <= limit and len(clusters) <= MAX_LABEL_CHARS:
+    if len(label) <= limit and len(clusters) <= max_chars:
         return label
-    return "".join(clusters[: MAX_LABEL_CHARS - 1]) + "…"
+    return "".join(clusters[: max_chars - 1]) + "…"

@@ -2,7 +2,15 @@
 
 from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.page_list import PAGES
-from viz_core.ui.shell.layout.first_screen import choose_section, controls_row, figure_and_rail, main_figure, show_hint
+from viz_core.ui.shell.layout.first_screen import (
+    choose_section,
+    controls_row,
+    figure_and_rail,
+    main_figure,
+    presented,
+    quoted_sentence,
+    show_hint,
+)
 from viz_core.ui.shell.layout.sidebar import set_from_widget
 from viz_core.ui.shell.navigation import main, open_page
 from viz_core.ui.shell.runs.page_context import PageContext, context_of, page_fragment
@@ -31,6 +39,8 @@ __all__ = [
     "open_page",
     "open_stage",
     "page_fragment",
+    "presented",
+    "quoted_sentence",
     "set_from_widget",
     "set_url_params",
     "show_hint",

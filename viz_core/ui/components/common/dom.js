@@ -48,7 +48,8 @@ export const isPresented = () => document.documentElement.hasAttribute("data-lab
 export const typeSize = () => Number(document.documentElement.dataset.labType ?? 14);
 
 // of glosses below labels
-export const smallType = () => Math.max(isPresented() ? 16 : 11, Math.round(typeSize() * 0.8));
+export const smallType = () =>
+  isPresented() ? Math.max(14, Math.round(typeSize() * 0.7)) : Math.max(11, Math.round(typeSize() * 0.8));
 
 /* Return an element with a label, which has its own direction: left-to-right for a label of several words. */
 export function labelNode(label, before = "", behind = "") {

@@ -3,7 +3,7 @@
  * scrolling box. */
 
 import { brightness, computedChannels } from "../common/colours.js";
-import { fitGlosses, glossNodes, labelNode, make, set, smallType, typeSize } from "../common/dom.js";
+import { fitGlosses, glossNodes, isPresented, labelNode, make, set, smallType, typeSize } from "../common/dom.js";
 import { glossed } from "../common/labels.js";
 import { _, nodes, plural } from "../common/messages.js";
 import { cellNumber, clamp } from "../common/numbers.js";
@@ -15,6 +15,7 @@ import { linesTable } from "./table.js";
 const ROW = 24; // pixels of a token at least
 const MAX_ROW = 110; // and at most
 const MAX_BOX = 500; // pixels of the box at most
+const LINE = 1.1; // height of a line of text, in its size: of a token or of its gloss
 const NAMED = 5; // keys in the readout
 const WIDE = 500; // minimum width in pixels of a readout with one line for each of two heads
 const REPORT_DELAY = 300; // ms without a click before the heads are reported, so that a double click is one report
@@ -144,8 +145,9 @@ class View {
     const row = data.fill ? clamp(Math.floor(box.clientHeight / most), least, MAX_ROW) : least;
     this.root.style.setProperty("--row", `${row}px`);
     this.root.style.setProperty("--small", `${smallType()}px`);
+    this.root.style.setProperty("--line", LINE);
     const room = `${row} ${this.root.clientWidth} ${typeSize()}`;
-    const lines = row >= 1.15 * (typeSize() + smallType()) + 2;
+    const lines = row >= LINE * (typeSize() + smallType()) + 2;
     if (room !== this.fittedSize) for (const column of [this.left, this.right]) fitGlosses(column, lines);
     this.fittedSize = room;
     if (!data.fill) box.style.height = `${Math.min(MAX_BOX, row * most)}px`;
@@ -320,15 +322,11 @@ class View {
 
   hint([head, ...others], largest) {
     const about = { head, weight: cellNumber(largest, 1) };
-    return others.length
-      ? _(
-          "Point at a token to show only its lines; click to keep them. The largest weight of these heads is {weight}.",
-          about,
-        )
-      : _(
-          "Point at a token to show only its lines; click to keep them. The largest weight of head {head} is {weight}.",
-          about,
-        );
+    const said = others.length
+      ? _("The largest weight of these heads is {weight}.", about)
+      : _("The largest weight of head {head} is {weight}.", about);
+    if (isPresented()) return said; // in presenter's mode there is no room for both
+    return `${_("Point at a token to show only its lines; click to keep them.")} ${said}`;
   }
 
   /* Write the strongest line of the active token over several heads, and the weight of each head for this pair,

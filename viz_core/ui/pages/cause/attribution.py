@@ -16,7 +16,7 @@ from viz_core.ui.escape import escaped, token_code_span
 from viz_core.ui.pages.cause.question_form import answer_word, question_controls
 from viz_core.ui.pages.cause.run_pair import RunPair, run_control
 from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
-from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, show_hint, url_param
+from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, quoted_sentence, show_hint, url_param
 from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.runs.two_runs import patch_description
@@ -42,7 +42,7 @@ def attribution_section(pair: RunPair, question: Question) -> None:
         return
     word, against = (answer_word(run, id, item) for id in question[:2])
     patched = run is pair.patched and not attribution.adds_up
-    show_hint(_hint_text(attribution, word, None if is_single else against, patched))
+    show_hint(_hint_text(attribution, word, None if is_single else against, patched), quoted_sentence(pair.sentence(run)))
     with main_figure():
         title = _("Logit of {word}", word=quoted_glossed_token(word)) if is_single else _(
             "Logit of {word} minus logit of {other}", word=quoted_glossed_token(word), other=quoted_glossed_token(against))

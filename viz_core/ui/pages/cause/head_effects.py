@@ -84,7 +84,8 @@ def head_effects_section(pair: RunPair, question: Question) -> None:
                                   has_progress=False)
     effects = evaluated(measured)
     if measured is not None and effects is not None:
-        show_hint(_hint_text(effects, kind, measure, tokens[key], _query_token(pair, question, kind)))
+        show_hint(_hint_text(effects, kind, measure, tokens[key], _query_token(pair, question, kind)),
+                  pair.about())
         with main_figure():
             texts = (_weight_axis_title(pair, question, kind, quoted_glossed_token(tokens[key])), str(MEASURE_AXES[measure]),
                      _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]))

@@ -18,7 +18,7 @@ from viz_core.ui.escape import escaped, token_code_span
 from viz_core.ui.pages.cause.question_form import answer_word
 from viz_core.ui.pages.cause.run_pair import RunPair, run_control
 from viz_core.ui.shared.elements import data_table, linked_heatmaps, number_column
-from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, show_hint, url_param
+from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, quoted_sentence, show_hint, url_param
 from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
@@ -42,7 +42,7 @@ def lens_section(pair: RunPair, question: Question) -> None:
         st.info(escaped(error_message(problem)))
         return
     at = length - 1 if at is None else min(at, length - 1)  # without a counterpart, the last token
-    show_hint(_hint_text(run, item, lens, at))
+    show_hint(_hint_text(run, item, lens, at), quoted_sentence(pair.sentence(run)))
     place, rail = figure_and_rail(RAIL_WIDTH)
     with place:
         tokens, word = capture_call.method("tokens", side)[item][:length], inputs.token_names(side, item)

@@ -64,7 +64,7 @@ def patching_section(pair: RunPair, question: Question) -> None:
     if measured is None or effects is None:
         st.markdown(written)
     else:
-        show_hint(f"{written} {_hint_text(pair, effects, alike)}".strip())
+        show_hint(f"{written} {_hint_text(pair, effects, alike)}".strip(), pair.about())
         with main_figure():
             _draw_maps(pair, measured, effects.maps)
     with controls_row():

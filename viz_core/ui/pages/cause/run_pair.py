@@ -27,6 +27,7 @@ from viz_core.ui.shell import (
     current_setup,
     linked_widget,
     mark_activity,
+    quoted_sentence,
     update_setup,
     url_param,
     widget,
@@ -65,6 +66,11 @@ class RunPair:
     def sentence(self, run: PageContext) -> str:
         """Return the typed sentence of one of the runs."""
         return _sentence(run.setup, self.item)
+
+    def about(self) -> str:
+        """Return both sentences, for `show_hint`."""
+        clean, changed = (quoted_sentence(self.sentence(run)) for run in (self.clean, self.corrupted))
+        return _("Clean: {clean} · changed: {changed}", clean=clean, changed=changed)
 
     def explained_run(self) -> PageContext:
         """Return the run for a section that shows only one; if that is B and B is patched, the patched run."""

@@ -107,7 +107,8 @@ def comparison_section(context: PageContext) -> None:
         _(
             "**Five texts explain the Transformer, and this app computes the model of each.** A bold cell differs from most of the "
             "others. Click a cell to read why."
-        )
+        ),
+        about="",
     )
     counts = Counter(map(topic_difference, TOPICS)) | Counter(all=len(TOPICS))
     with main_figure():

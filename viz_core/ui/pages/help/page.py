@@ -18,7 +18,7 @@ RAIL_WIDTH = 240  # pixels: the longest title on one line
 @page_fragment
 def help_page(context: PageContext) -> None:
     """Draw the chosen document and the list of documents. As a fragment: another choice reruns nothing else."""
-    show_hint(_("**Choose a document.** Its first lines lead to its parts."))
+    show_hint(_("**Choose a document.** Its first lines lead to its parts."), about="")
     main, rail = figure_and_rail(RAIL_WIDTH)
     with rail:
         titles = document_titles()

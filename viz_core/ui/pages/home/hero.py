@@ -29,6 +29,7 @@ from viz_core.ui.shell import (
     current_setup,
     main_figure,
     mark_activity,
+    presented,
     set_url_params,
     show_hint,
     update_setup,
@@ -73,7 +74,8 @@ def hero(context: PageContext) -> None:
         )
     with st.container(key="lab_figure_and_rail", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TEXT_COLUMN_WIDTH):
-            _text_box(context)
+            with presented():
+                _text_box(context)
             if context.capture is not None:
                 sentence_picker(context, context.capture)  # selects the sentence of the rest of the page
             _model_output(context)

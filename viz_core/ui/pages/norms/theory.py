@@ -54,7 +54,8 @@ def theory_section(context: PageContext) -> None:
         _(
             "**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. Drop "
             "an assumption to see which ones matter."
-        )
+        ),
+        about="",
     )
     main, rail = figure_and_rail()
     with rail:

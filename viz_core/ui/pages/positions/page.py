@@ -112,7 +112,7 @@ def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
 
 def _waves_section(context: PageContext) -> None:
     """Draw chosen dimensions of the table as curves, and the formula at one position."""
-    show_hint(_("**Read all curves at the vertical line:** together, their values tell this position from every other."))
+    show_hint(_("**Read all curves at the vertical line:** together, their values tell this position from every other."), about="")
     main, rail = figure_and_rail()
     with rail:
         t = _table_controls(context)
@@ -144,7 +144,8 @@ def _waves_section(context: PageContext) -> None:
 def _matrix_section(context: PageContext) -> None:
     """Draw the whole table as a heatmap, a window with every number, and the wavelengths."""
     show_hint(
-        _("**Each row is a position; each pair of columns has one frequency:** fast ones on the left, slow ones on the right.")
+        _("**Each row is a position; each pair of columns has one frequency:** fast ones on the left, slow ones on the right."),
+        about="",
     )
     main, rail = figure_and_rail()
     with rail:
@@ -225,7 +226,7 @@ def _longest_typed_length(context: PageContext) -> int:
 def _clock_section(context: PageContext) -> None:
     """Draw each (sin, cos) pair as a clock hand, and the rotation matrix of a shift by k."""
     show_hint(_("**Each (sin, cos) pair is a clock hand.** Drag the position: the angle between the two hands of a clock stays the "
-                "same."))
+                "same."), about="")
     main, rail = figure_and_rail()
     with rail:
         t = _table_controls(context)
@@ -282,7 +283,8 @@ def _similarity_section(context: PageContext) -> None:
     is_even = d_model % 2 == 0
     if is_even or length == 1:
         show_hint(
-            _("**Every diagonal has one colour:** the similarity of two positions depends only on the distance between them.")
+            _("**Every diagonal has one colour:** the similarity of two positions depends only on the distance between them."),
+            about="",
         )
     else:
         show_hint(
@@ -290,7 +292,8 @@ def _similarity_section(context: PageContext) -> None:
                 "**The colour changes along the diagonals:** d_model {d_model} is odd, so its last dimension is a sine without a "
                 "cosine.",
                 d_model=d_model,
-            )
+            ),
+            about="",
         )
     main, rail = figure_and_rail()
     with rail:

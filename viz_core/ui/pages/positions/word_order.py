@@ -80,7 +80,7 @@ EXTRAPOLATION_SECONDS = 4.0  # roughly, for three models to read all held-out se
 def experiments_section(context: PageContext) -> None:
     """Draw the chosen experiment: one of four changes to a sentence under every scheme, or trained weights on longer texts."""
     chosen = url_param("pos_experiment")
-    show_hint(str(LENGTH_HINTS[url_param("pos_way")] if chosen == "longer" else HINTS[chosen]))
+    show_hint(str(LENGTH_HINTS[url_param("pos_way")] if chosen == "longer" else HINTS[chosen]), about="")
     main, rail = figure_and_rail()
     with main:
         main = st.container(key="pos_experiment")

@@ -16,6 +16,7 @@ from viz_core.messages.number_format import brief
 from viz_core.stages import Stage, tour_stages
 from viz_core.ui.components.calls import Call
 from viz_core.ui.components.diagram import diagram
+from viz_core.ui.escape import escaped
 from viz_core.ui.pages.step_by_step.compared_stage import (
     PICTURE_TITLES,
     ComparedStage,
@@ -48,6 +49,7 @@ from viz_core.ui.shell import (
     linked_widget,
     page_fragment,
     set_url_params,
+    show_hint,
     two_runs,
     url_param,
 )
@@ -140,6 +142,8 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
         if focus is not None:
             token = follow_control(capture, stage, item, focus)
         item, head = selection_controls(context, capture, shown)
+    place = [stage_path(stage), *([_("head {head}", head=head)] if "H" in stage.axes else [])]
+    show_hint(f"**{escaped(', '.join(place))}.** {escaped(title)}", only_presented=True)
     if url_param("walk_jump"):
         with st.container(key="walk_jumps", horizontal=True, gap="small"):
             jump_controls(capture, stage)

@@ -66,7 +66,8 @@ def experiments_section(context: PageContext) -> None:
             "more than {n:g} times the spread of the seeds apart and the ranges of their seeds do not overlap. A single lower "
             "line may be chance.",
             n=SPREAD_FACTOR,
-        )
+        ),
+        about="",
     )
     main, rail = figure_and_rail(RAIL_WIDTH)
     chosen, problem = _read_experiment_form(context)

@@ -53,7 +53,16 @@ from viz_core.ui.pages.training.recipe_form import (
 from viz_core.ui.pages.training.trained_model import trained_model_controls
 from viz_core.ui.pages.training.training_calls import history_call, recipe_call, snapshot_call
 from viz_core.ui.shared.elements import linked_heatmaps
-from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
+from viz_core.ui.shell import (
+    PageContext,
+    controls_row,
+    figure_and_rail,
+    linked_widget,
+    presented,
+    set_url_params,
+    show_hint,
+    url_param,
+)
 from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.session.state import TRAINING_WANTED
 from viz_core.ui.shell.setup import error_message
@@ -88,7 +97,8 @@ def one_run_section(context: PageContext) -> None:
         )
     main, rail = figure_and_rail(RAIL_WIDTH, horizontal=True)
     with rail:
-        job_buttons("train_job", job, None if form.recipe is None else form.recipe.to_json(), context.setup.device)
+        with presented():
+            job_buttons("train_job", job, None if form.recipe is None else form.recipe.to_json(), context.setup.device)
         show_progress(job, [] if form.recipe is None else [form.recipe], context.setup.device)
         recipe_controls(context)
         linked_widget(st.selectbox, "train_look", _("Picture"), format_func=PICTURE_TITLES.get)

@@ -15,10 +15,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.messages import translate as _
+from viz_core.text import in_quotes, shorten
 from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.shell.session.linked_widgets import linked_widget
-from viz_core.ui.shell.session.state import set_url_params, url_param
+from viz_core.ui.shell.session.state import current_setup, set_url_params, url_param
+from viz_core.ui.shell.setup import Setup, from_query, typed_sentences
 
+MAX_SAID_CHARS = 100  # of a sentence that names what a picture is about
 RAIL_WIDTH = 196  # pixels: width of the column beside the main picture
 
 
@@ -35,8 +38,7 @@ def page_heading(page: PageSpec) -> DeltaGenerator:
         tools = st.container(key="lab_tools", horizontal=True, width="content", vertical_alignment="center", gap="small")
         st.button(_("Present"), icon=":material/slideshow:", type="tertiary", key="lab_present", on_click=set_url_params,
                   kwargs={"present": True},
-                  help=_("Shows only the picture, for a projector (key F). There, ← and → go to the previous and the next step or "
-                         "section, B darkens the screen, and Esc leaves."))
+                  help=_("Shows only the picture, for a projector (key F). The key ? lists all keys."))
     if not page.sections:
         show_link_note()
     return tools
@@ -61,12 +63,39 @@ def show_link_note() -> None:
                       kwargs={"note": ""})
 
 
-def show_hint(sentence: str) -> None:
-    """Show one sentence above the picture that says what to look at. While a link's note is shown, it replaces the sentence."""
-    if url_param("note"):
-        return
-    with st.container(key="lab_hint"):
-        st.markdown(sentence)
+def show_hint(sentence: str, about: str | None = None, only_presented: bool = False) -> None:
+    """Show one sentence above the picture that says what to look at. While a link's note is shown, it replaces the sentence.
+
+    about: what the pictures below are about, for presenter's mode and for saved pictures: None for the selected sentence, "" for
+    pictures of no sentence. only_presented: whether only presenter's mode shows the sentence.
+    """
+    note, presented = url_param("note"), url_param("present")
+    with st.container(key="lab_line"):
+        if said := selected_sentence() if about is None else about:
+            with st.container(key="lab_said"):
+                st.text(said)
+        if presented or not (note or only_presented):
+            with st.container(key="lab_hint"):
+                st.text(note) if note else st.markdown(sentence)
+
+
+def selected_sentence() -> str:
+    """Return the selected sentence in quotation marks, and before it that of the run kept as A if it is another one."""
+    setup, kept = current_setup(), url_param("kept")
+    own = _input_sentence(setup, setup.item)
+    before = _input_sentence(from_query(kept)[0], setup.item) if kept else own
+    return own if before == own else _("A: {before} · B: {own}", before=before, own=own)
+
+
+def _input_sentence(setup: Setup, item: int) -> str:
+    """Return a sentence of the setup's input in quotation marks; "" if there is none."""
+    typed = typed_sentences(setup)[0 if setup.config.has_encoder else 1]
+    return quoted_sentence(typed[min(item, len(typed) - 1)]) if typed else ""
+
+
+def quoted_sentence(sentence: str) -> str:
+    """Return a sentence in quotation marks, shortened so that it fits the line above a picture."""
+    return in_quotes(shorten(sentence, MAX_SAID_CHARS))
 
 
 def main_figure(horizontal: bool = False) -> DeltaGenerator:
@@ -75,6 +104,11 @@ def main_figure(horizontal: bool = False) -> DeltaGenerator:
     horizontal: whether its elements are side by side.
     """
     return st.container(key="lab_picture", horizontal=horizontal)
+
+
+def presented() -> DeltaGenerator:
+    """Return a container for what presenter's mode shows beside its line: one text box, or buttons."""
+    return st.container(key="lab_presented", gap="xsmall")
 
 
 def controls_row() -> DeltaGenerator:

@@ -1,7 +1,8 @@
 """The frame of every page in the browser: its style sheet, and presenter's mode, which shows only the main picture.
 
-Presenter's mode hides the sidebar, the header and all text around the picture, and enlarges the type for a projector. The key F
-or the Present button opens it, and Esc leaves it; the link holds the state.
+Presenter's mode hides the sidebar, the header and all controls around the picture, and enlarges the type for a projector. A line
+above the picture says the sentence and what to look at (`show_hint`), with the buttons of the mode at its end. The key F or the
+Present button opens it, and Esc leaves it; the link holds the state. `keys.py` has all keys.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import streamlit as st
 from viz_core.figures.assets import script
 from viz_core.messages import lazy
 from viz_core.ui.page_list import PAGES
+from viz_core.ui.shell.layout.frame.keys import keys_html
 from viz_core.ui.shell.layout.sidebar import set_field
 from viz_core.ui.shell.session.state import current_setup, set_url_params, update_setup, url_param
 from viz_core.ui.shell.session.widgets import mark_activity
@@ -29,19 +31,20 @@ STYLE = fill_selectors("\n".join((FOLDER / name).read_text("utf-8") for name in 
 KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: N or [ and ], D or - and +
 
 BUTTONS = (
-    ("previous", "‹", lazy("Previous (←)")), ("next", "›", lazy("Next (→)")), ("leave", "✕", lazy("Leave presenter's mode (Esc)")),
+    ("previous", "‹", lazy("Previous (←)")), ("next", "›", lazy("Next (→)")), ("keys", "?", lazy("Keys (?)")),
+    ("leave", "✕", lazy("Leave presenter's mode (Esc)")),
 )
 
 
-def _bar_html() -> str:
-    """Return the buttons of presenter's mode."""
+def _html() -> str:
+    """Return the buttons of presenter's mode, and the list of keys."""
     buttons = "".join(f'<button type="button" name="{name}" title="{title}" aria-label="{title}">{sign}</button>\n'
                       for name, sign, title in BUTTONS)
-    return f'<div class="bar" hidden>\n{buttons}</div>'
+    return f'<div class="bar" hidden>\n{buttons}</div>\n{keys_html()}'
 
 
 _COMPONENT = Component(
-    "frame", html=_bar_html,
+    "frame", html=_html,
     css=(FOLDER / "presenter_bar.css").read_text("utf-8"), page_css=STYLE, js=script("shell/layout/frame/frame.js"),
 )
 

@@ -8,30 +8,13 @@ import { Translation } from "./translation.js";
 const MIN_TYPE = 17; // pixels of label text in presenter's mode
 const TYPE_PER_HEIGHT = 1 / 36; // the same as a share of the screen: 20 on a screen of 720
 const TYPE_PER_TEXT = 14 / 15; // labels and text of the page
-const BAR_MS = 2500; // ms for which the button bar is visible
-const BAR_REACH = [260, 130]; // pixels from its corner within which the mouse shows it
+const LINE_GAP = 6; // pixels below the line of presenter's mode
 const SETTLE_MS = 400; // ms without a change of the page's size before it scrolls to a picked cell
 const HEADER_HEIGHT = 48; // pixels of Streamlit's header
 const INPUT_EVENTS = ["pointerdown", "keydown", "wheel", "touchmove"]; // input that cancels the scrolling
 const TEXT_FIELDS =
   "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
 const STEP_ROWS = ["walk", "write"]; // key prefixes of the navigation buttons
-const KEY_ACTIONS = {
-  ArrowRight: "next",
-  PageDown: "next",
-  ArrowLeft: "previous",
-  PageUp: "previous",
-  "[": "first_less",
-  "]": "first_more",
-  "-": "second_less",
-  "=": "second_more",
-  "+": "second_more",
-  ".": "black",
-  Escape: "leave",
-};
-// Letters: every keyboard has them in the same place as their label, also where [ and ] need another key held down.
-const LETTER_ACTIONS = { b: "black", h: "head", n: "first_more", d: "second_more" };
-const SHIFT_ACTIONS = { h: "head_back", n: "first_less", d: "second_less" };
 const frames = new WeakMap(); // the element of this component → its Frame
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -53,9 +36,12 @@ class Frame {
     this.presses = 0;
     this.number = 0; // counts the changes made in the browser, so that a reply to an older one has no effect
     this.bar = root.querySelector(".bar");
-    for (const button of this.bar.querySelectorAll("button")) button.onclick = () => this.press(button.name);
+    this.dialog = root.querySelector("dialog");
+    for (const button of root.querySelectorAll("button")) button.onclick = () => this.press(button.name);
+    this.actions = new Map(); // each key of the list → what it does
+    for (const { dataset } of this.dialog.querySelectorAll("tr"))
+      for (const key of dataset.pressed.split(" ").filter(Boolean)) this.actions.set(key, dataset.action);
     this.onKeyDown = (event) => this.onKey(event);
-    this.onPointerMove = (event) => this.isNearBar(event) && this.showBar();
     this.onWindowResize = () => this.setTypeSize();
     this.resize = new ResizeObserver(() => {
       this.measureTop();
@@ -66,6 +52,8 @@ class Frame {
       this.cellRect = this.hasInput ? null : event.detail;
       this.scrollToCell();
     };
+    this.lineSize = new ResizeObserver(() => this.measureLine());
+    this.changes = new MutationObserver(() => this.measureLine());
     this.zooms = new Zooms();
     this.printing = new Printing();
     this.translation = new Translation();
@@ -77,7 +65,6 @@ class Frame {
 
   start() {
     document.addEventListener("keydown", this.onKeyDown, true);
-    document.addEventListener("pointermove", this.onPointerMove);
     window.addEventListener("resize", this.onWindowResize);
     document.addEventListener("lab-picked", this.onPicked);
     document.dispatchEvent(new CustomEvent("lab-frame")); // a picture may have been drawn before this script was loaded
@@ -92,11 +79,11 @@ class Frame {
 
   stop() {
     document.removeEventListener("keydown", this.onKeyDown, true);
-    document.removeEventListener("pointermove", this.onPointerMove);
     window.removeEventListener("resize", this.onWindowResize);
     document.removeEventListener("lab-picked", this.onPicked);
     for (const type of INPUT_EVENTS) document.removeEventListener(type, this.stopScrolling, { capture: true });
     this.resize.disconnect();
+    this.watchLine(false);
     this.zooms.stop();
     this.printing.stop();
     this.translation.stop();
@@ -146,7 +133,25 @@ class Frame {
     this.page.removeAttribute("data-lab-black");
     this.bar.hidden = !on;
     this.setTypeSize();
-    if (on) this.showBar();
+    this.watchLine(on);
+  }
+
+  /* Keep the height of the line above the picture in a CSS variable. A section or a step may replace its elements. */
+  watchLine(on) {
+    this.lineSize.disconnect();
+    this.changes.disconnect();
+    if (!on) return;
+    this.changes.observe(document.querySelector(":--main"), { childList: true, subtree: true });
+    this.measureLine();
+  }
+
+  measureLine() {
+    const parts = [...document.querySelectorAll(".st-key-lab_line, .st-key-lab_presented")];
+    for (const part of parts) this.lineSize.observe(part); // once for each
+    const foot = Math.ceil(Math.max(0, ...parts.map((part) => part.getBoundingClientRect().bottom)));
+    if (foot === this.lineFoot) return;
+    this.lineFoot = foot;
+    this.page.style.setProperty("--lab-line", `${foot + LINE_GAP}px`);
   }
 
   /* Set the size of label text. Pictures read it when they are drawn, and they redraw because their box changes.
@@ -159,26 +164,19 @@ class Frame {
     this.measureTop();
   }
 
-  /* A mouse elsewhere in the picture must not show the bar over its values; a touch anywhere shows it. */
-  isNearBar({ pointerType, clientX, clientY }) {
-    return pointerType !== "mouse" || (innerWidth - clientX < BAR_REACH[0] && innerHeight - clientY < BAR_REACH[1]);
-  }
-
-  showBar() {
-    if (!this.on) return;
-    this.bar.classList.add("awake");
-    clearTimeout(this.barTimer);
-    this.barTimer = setTimeout(() => this.bar.classList.remove("awake"), BAR_MS);
-  }
-
   onKey(event) {
     const { key, target } = event;
-    const isTyping = target.matches?.(TEXT_FIELDS);
+    const isTyping = event.composedPath()[0].matches?.(TEXT_FIELDS); // also in a component
     const isBracket = key === "[" || key === "]"; // typed with Alt or AltGr on many keyboards
     if (isTyping || event.metaKey || ((event.ctrlKey || event.altKey) && !isBracket)) return;
-    const letter = key.toLowerCase(); // Caps Lock changes the case, and only Shift the meaning
-    if (!this.on) return void (letter === "f" && !event.shiftKey && this.press("present"));
-    const name = KEY_ACTIONS[key] ?? (event.shiftKey ? SHIFT_ACTIONS : LETTER_ACTIONS)[letter];
+    const isLetter = /^[a-z]$/i.test(key); // Caps Lock changes its case, and only Shift its meaning
+    const name = this.actions.get(isLetter ? (event.shiftKey ? "Shift+" : "") + key.toLowerCase() : key);
+    if (this.dialog.open) {
+      event.stopPropagation(); // the page behind it does nothing; Esc closes it
+      if (name === "keys") this.press(name);
+      return;
+    }
+    if (!this.on && name !== "present" && name !== "keys") return;
     // pictures handle these keys themselves
     const inFigure = target.getRootNode() instanceof ShadowRoot || target.closest?.(".st-key-lab_picture");
     if (!name || (inFigure && (key.startsWith("Arrow") || (key === "Escape" && this.hasPickedCell(event))))) return;
@@ -203,8 +201,10 @@ class Frame {
   }
 
   press(name) {
+    if (name === "keys") return void (this.dialog.open ? this.dialog.close() : this.dialog.showModal());
     if (name === "black") return void this.page.toggleAttribute("data-lab-black");
     if (name === "present" || name === "leave") {
+      if (this.on === (name === "present")) return;
       this.present(name === "present");
       return this.report({ number: ++this.number, on: this.on });
     }
