@@ -61,6 +61,7 @@ WORDS = """(node) => {
     }
     return words;
 }""".replace("ROOT", ROOT)
+CAPTION = 24  # pixels from the foot of a picture to the base of the first line below it
 TITLED = f"(node, title) => {{ {ROOT}(node).querySelector('figcaption').textContent = title + '\\ud800'; }}"
 
 
@@ -121,7 +122,11 @@ def test_a_picture_says_in_its_files_what_the_page_shows(
     assert all(url.startswith(("blob:", "data:", f"{server}/static/media/SourceSans")) for url in asked)
 
     root = ElementTree.fromstring(svg)
-    words = Counter(" ".join(text for e in root.iter(f"{SVG}text") for text in e.itertext()).split())
+    below = root.find(f"{SVG}g[@class='caption']")
+    said = " ".join(below.itertext()) if below is not None else ""
+    named = place(page, key).evaluate(f"(node) => {ROOT}(node).dataset.name ?? ''")  # with the layer and the head
+    assert all(word in said for word in named.split()) and ("=1+1" in said) == ("positions" not in link)
+    words = Counter(" ".join(text for e in root.iter(f"{SVG}text") for text in e.itertext()).split()) - Counter(said.split())
     page.mouse.move(0, 0)
     idle(page)
     shown = place(page, key).evaluate(WORDS)
@@ -139,7 +144,8 @@ def test_a_picture_says_in_its_files_what_the_page_shows(
     left, top, wide, high = map(float, root.get("viewBox").split())
     assert read.size == (2 * wide, 2 * high) and [round(dpi) for dpi in read.info["dpi"]] == [300, 300]
     assert read.info["Source"] == page.url and read.info["Title"] == root.find(f"{SVG}title").text
-    near(page, key, read, left, top)
+    high_as_drawn = high if below is None else float(below[0].get("y")) - top - CAPTION
+    near(page, key, read.crop((0, 0, read.width, round(2 * high_as_drawn))), left, top)
 
 
 LEFT_OUT = ":is(.lab-save, .as-table, .play, .hint, input) { visibility: hidden !important }"

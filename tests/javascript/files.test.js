@@ -6,7 +6,9 @@ import { ui } from "./ui.js";
 const SAVE = "shell/export/save_menus";
 const { fileName } = await ui(`${SAVE}/file_name.js`);
 const { resolutionChunk, textChunk } = await ui(`${SAVE}/png_chunks.js`);
-const { asXml, element, fontOf, gradientStops, localUrls, partOf, px, splitCommas } = await ui(`${SAVE}/svg_text.js`);
+const { asXml, element, fontOf, gradientStops, localUrls, partOf, px, splitCommas, wrapped } = await ui(
+  `${SAVE}/svg_text.js`,
+);
 
 test("a file name has ASCII letters, no more than 80 characters, and is never empty", () => {
   const name = fileName("attention", "Cross-attention · layer 1", "att_matrix", "png");
@@ -63,4 +65,11 @@ test("fonts, lists and gradients of style sheets", () => {
   const box = { x: 10, y: 20, width: 100, height: 50 };
   assert.deepEqual(partOf(box, "20px 100%", "50% 0%", "no-repeat"), { x: 50, y: 20, width: 20, height: 50 });
   assert.equal(partOf(box, "20px 100%", "50% 0%", "repeat"), box);
+});
+
+test("a caption is wrapped between words, and a word that is wider than a line within it", () => {
+  const lines = (text) => wrapped(text, 10, (part) => part.length);
+  assert.deepEqual(lines("layer 1, head 1 · “the cat”"), ["layer 1,", "head 1 ·", "“the cat”"]);
+  assert.deepEqual(lines("short"), ["short"]);
+  assert.deepEqual(lines("antidisestablished"), ["antidisest", "ablished"]);
 });

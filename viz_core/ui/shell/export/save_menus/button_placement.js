@@ -52,6 +52,11 @@ export function titleOf(root, container) {
   );
 }
 
+/* Return what a picture is about, for saved files: its name where that is not its heading, such as the layer and the
+ * head, and the sentence. */
+export const captionOf = (root) =>
+  [root.dataset.name, textOf(document.querySelector(".st-key-lab_said"))].filter(Boolean).join(" · ");
+
 /* ---- the position of the button ---- */
 
 /* Return functions (x, y, side) → whether a square on the page would cover a text, a control, a plot, or drawn pixels

@@ -16,6 +16,7 @@ import {
   keyOf,
   pictureIn,
   placeButton,
+  captionOf,
   titleOf,
 } from "./button_placement.js";
 import { fileName } from "./file_name.js";
@@ -217,7 +218,7 @@ class Saver {
 
   async save(picture, what) {
     if (this.waiting) return; // one at a time
-    const about = { title: picture.title, link: location.href };
+    const about = { title: picture.title, caption: captionOf(picture.root), link: location.href };
     const number = ++this.number;
     const { menu } = this;
     this.waiting = { number, picture, what };

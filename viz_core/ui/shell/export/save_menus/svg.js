@@ -6,9 +6,12 @@ import { make } from "../../../components/common/dom.js";
 import { _ } from "../../../components/common/messages.js";
 import { SOFTWARE } from "./file_name.js";
 import { SvgContext, SvgDocument, colourOf, paintAttributes, probe, stopAttributes } from "./svg_pen.js";
-import { asXml, element, gradientStops, localUrls, partOf, px, splitCommas } from "./svg_text.js";
+import { asXml, element, gradientStops, localUrls, partOf, px, splitCommas, wrapped } from "./svg_text.js";
 
 const EDGE = 8; // pixels of margin around the picture
+const CAPTION_SIZE = 14; // pixels of the text below the picture
+const CAPTION_LINE = 19; // and of its lines
+const CAPTION_WIDTH = 320; // of its lines at least, below a narrow picture
 const EXCLUDED =
   ".as-table, .numbers, .play, input, select, .turn, .curves .hint, .modebar-container, .hoverlayer, .no-save, " +
   ".lab-save, foreignObject, style, script";
@@ -559,8 +562,26 @@ function base64(buffer) {
 
 /* ---- the whole file ---- */
 
+/* Write what the picture is about below it, in lines as wide as it is. */
+function writeCaption(sheet, caption) {
+  const pen = probe.context();
+  const font = { family: sheet.family, size: CAPTION_SIZE, weight: "400", style: "normal" };
+  pen.font = `${font.size}px ${font.family}`;
+  const [left, , right, bottom] = sheet.box;
+  const lines = wrapped(caption, Math.max(CAPTION_WIDTH, right - left), (text) => pen.measureText(text).width);
+  sheet.group({ class: "caption" }, () =>
+    lines.forEach((line, i) => {
+      const y = bottom + EDGE + (i + 0.8) * CAPTION_LINE;
+      const length = pen.measureText(line).width;
+      sheet.text(line, { x: px(left), y: px(y), length, font, colour: sheet.colour });
+      sheet.box[2] = Math.max(sheet.box[2], left + length);
+    }),
+  );
+  sheet.box[3] = bottom + EDGE + lines.length * CAPTION_LINE;
+}
+
 /* Return { svg, width, height }: the text of the file, and its size in CSS pixels. */
-export async function asSvg(root, { title, link }) {
+export async function asSvg(root, { title, caption, link }) {
   const style = getComputedStyle(root);
   const { left, top } = root.getBoundingClientRect();
   const sheet = new SvgDocument(left, top, {
@@ -569,6 +590,7 @@ export async function asSvg(root, { title, link }) {
     colour: style.color,
   });
   new SvgExporter(sheet).walk(root);
+  if (caption && sheet.box[2] > sheet.box[0]) writeCaption(sheet, caption);
   const [x, y, right, bottom] = sheet.box.map((side, i) => (i < 2 ? Math.floor(side) - EDGE : Math.ceil(side) + EDGE));
   const [width, height] = [right - x, bottom - y];
   if (!(width > 0 && height > 0)) throw new Error(_("There is nothing to save in this picture."));

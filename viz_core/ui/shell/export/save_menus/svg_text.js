@@ -35,6 +35,18 @@ export function splitCommas(text) {
   return parts.map((part) => part.trim());
 }
 
+/* Return the lines of a text that is wrapped between words. A longer word is wrapped, too. widthOf: of a text. */
+export function wrapped(text, width, widthOf) {
+  const lines = [""];
+  for (const word of text.split(/(?<= )/)) {
+    const parts = widthOf(word) > width ? [...word] : [word];
+    for (const part of parts)
+      if (widthOf(lines.at(-1) + part) <= width) lines[lines.length - 1] += part;
+      else lines.push(part.trimStart());
+  }
+  return lines.map((line) => line.trimEnd());
+}
+
 export const localUrls = (value) => value.replace(/url\(["']?[^#)]*#([^"')]+)["']?\)/g, "url(#$1)");
 
 /* Return the part of a box that a background image covers, if it has a size and is not repeated. */
