@@ -86,13 +86,15 @@ export class FigureLayout {
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide; // a single column is not a thin line
     // maximum height as a multiple of the width; ids are one row
     const tall = ids && rows === 1 ? IDS_HIGH : view.equation ? 3 : 2;
+    // maximum width as a multiple of the height; in presenter's mode the dictionary words of the columns need more
+    const broad = view.type > LABEL_FONT ? 3 : 2;
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
     // Lines above and below the cells: one each; below, two in a narrow figure, three in an equation or with gaps;
     // above, as many as the titles of an equation need.
     for (const lines of view.shared ? [2] : [2, view.equation ? 3 + view.headLines : this.gaps ? 4 : 3]) {
       const space = height - (view.type + 7) * lines - 6 - labels.placeColumns(wide).top - 2;
       const high = Math.max(floor(panel.rows, panel.rowLetter), whole(space / rows));
-      this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
+      this.w = Math.min(thick, Math.max(broad * high, free, ids ? this.valueRoom : 0));
       this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
       this.measureWhole(width);
       if (this.oneFoot(this.width)) return;
