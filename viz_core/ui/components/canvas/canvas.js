@@ -302,7 +302,7 @@ class View {
     this.paper = read("background-color");
     this.accent = read("primary-color");
     this.border = read("border-color");
-    [this.type, this.small] = [typeSize(), smallType()];
+    [this.type, this.small, this.isPresented] = [typeSize(), smallType(), isPresented()];
     this.theme = [this.ink, this.paper, this.accent, this.border, style.fontFamily, this.type].join();
     this.font = `${this.type}px ${style.fontFamily}`;
     this.widths.clear();
