@@ -68,9 +68,9 @@ def keys_html() -> str:
             for key in keys
         )
         parts.append(f'<table><caption>{html.escape(str(title))}</caption>\n<tbody>\n{rows}</tbody></table>\n')
-    title, close = html.escape(_("Keys")), html.escape(_("Close (Esc)"))
+    heading, close = html.escape(_("Keys")), html.escape(_("Close (Esc)"))
     return (
-        f'<dialog aria-labelledby="keys"><header><h2 id="keys">{title}</h2>'
+        f'<dialog aria-labelledby="keys"><header><h2 id="keys">{heading}</h2>'
         f'<button type="button" name="keys" title="{close}" aria-label="{close}">✕</button></header>\n'
         f'<div class="tables">\n{"".join(parts)}</div></dialog>'
     )
