@@ -203,9 +203,23 @@ EXCLUDED_FROM_ANY = (
 
 
 @cache
+def match_scores(selector: str) -> Mapping[Noun, int]:
+    """Return how specifically a selector matches each noun that it matches: 3 by name, 2 by class, 1 by `any`."""
+    quoted, names = parse_selector(selector)
+    takes_any = "any" in names
+
+    def score(noun: Noun) -> int:
+        if noun.chinese in quoted or (noun.english in quoted and noun.is_usual_sense):
+            return 3
+        return 2 if noun.is_a(*names) else int(takes_any and not noun.is_a(*EXCLUDED_FROM_ANY))
+
+    return MappingProxyType({noun: found for noun in NOUNS if (found := score(noun))})
+
+
+@cache
 def nouns(selector: str) -> tuple[Noun, ...]:
     """Return the nouns that a selector matches: classes, quoted nouns, or `any`."""
-    return tuple(noun for noun in NOUNS if match_score(noun, selector))
+    return tuple(match_scores(selector))
 
 
 @cache
@@ -216,10 +230,7 @@ def usual_sense_nouns(selector: str) -> tuple[Noun, ...]:
 
 def match_score(noun: Noun, selector: str) -> int:
     """Return how specifically a selector matches a noun: 3 by name, 2 by class, 1 by `any`, 0 not at all."""
-    quoted, names = parse_selector(selector)
-    if noun.chinese in quoted or (noun.english in quoted and noun.is_usual_sense):
-        return 3
-    return 2 if noun.is_a(*names) else int("any" in names and not noun.is_a(*EXCLUDED_FROM_ANY))
+    return match_scores(selector).get(noun, 0)
 
 
 @cache
@@ -282,10 +293,11 @@ def nouns_of(adjective: Adjective) -> tuple[Noun, ...]:
 
 def _best_matches(entry: T, same: Sequence[T], cell: str) -> tuple[Noun, ...]:
     """Return the nouns of a cell that no other sense of the word matches more specifically (the first of equal ones wins)."""
-    def claim(noun: Noun, other: T) -> int:
-        return match_score(noun, getattr(other, cell))
-
-    return tuple(n for n in nouns(getattr(entry, cell)) if max(same, key=lambda other: claim(n, other)) is entry)
+    matched = nouns(getattr(entry, cell))
+    if len(same) == 1:  # nearly always
+        return matched
+    scores = [match_scores(getattr(other, cell)) for other in same]
+    return tuple(noun for noun in matched if same[max(range(len(same)), key=lambda i: scores[i].get(noun, 0))] is entry)
 
 
 @cache
