@@ -184,7 +184,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[LinkError]]:
 
     readers: dict[str, Callable[[str], Any]] = {
         "tokenizer": _one_of(tokenizer_choices(setup)), "device": _one_of(DEVICES), "seed": _whole_number(MAX_SEED),
-        "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole_number(MAX_SENTENCES - 1),
+        "stage": _stage_of(config), "item": _whole_number(MAX_SENTENCES - 1),
         "attn_head": _whole_number(config.n_heads - 1), "chosen": _parse_sizes, "source": str, "target": str,
         **{v.name: v.from_text for v in URL_PARAMS},
     }
@@ -324,6 +324,13 @@ def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
             few = ", ".join(choices) if len(choices) <= 6 else lazy("those that this model has")
             raise UserError("link_choice", choices=few)
         return text
+
+    return read
+
+
+def _stage_of(config: TransformerConfig) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        return _one_of(tuple(s.name for s in stages(config)))(text)
 
     return read
 

@@ -367,4 +367,4 @@ def _nearest_multiple(size: int, heads: int) -> int:
 
 
 def _kept_stage(stage: str, config: TransformerConfig) -> str:
-    return stage if any(s.name == stage for s in stages(config)) else ""
+    return stage if stage and any(s.name == stage for s in stages(config)) else ""
