@@ -15,7 +15,7 @@ from tests.benchmarks.visitor import Visitor, visitor
 from tests.benchmarks.widgets import Widget, after_token, cell, columns, head, option, radio, slider, stage
 from viz_core.training.corpus import eval_set
 
-SILENCE = 0.15  # seconds without a message after which a change is over
+SILENCE, SMALL_SILENCE = 0.15, 0.03  # seconds without a message after which a change is over
 REPEATS = 20  # of each change: the operating system counts a process's time in hundredths of a second
 SENTENCE_MS, SENTENCE_KB, WIDGET_MS, WIDGET_KB = 45.0, 150.0, 15.0, 25.0  # the bars
 ALL_HEADS = ("attention",)  # pages that send the weights of all heads: their bytes have no bar
@@ -44,28 +44,30 @@ def turned(page: Visitor, widget: Widget, times: int) -> Iterator[Any]:
         yield widget.send(page, values[i % len(values)], next(NUMBERS))
 
 
-async def quiet(page: Visitor) -> None:
+async def quiet(page: Visitor, silence: float) -> None:
     """Wait until the server says nothing more."""
     before = -1
     while before != page.received:
         before = page.received
-        await asyncio.sleep(SILENCE)
+        await asyncio.sleep(silence)
 
 
-async def cost(page: Visitor, process: int, turns: Iterator[Any]) -> tuple[float, float]:
+async def cost(page: Visitor, process: int, turns: Iterator[Any], silence: float) -> tuple[float, float]:
     """Milliseconds of the server's processor and kilobytes, the mean of these changes."""
-    await quiet(page)
+    await quiet(page, silence)
     used, received, n = processor(process), page.received, 0
     for n, turn in enumerate(turns, 1):  # noqa: B007
         runs = asyncio.Event()
         page.finished = lambda run, runs=runs: runs.set()
         await turn
         await asyncio.wait_for(runs.wait(), 60)
-        await quiet(page)
+        await quiet(page, silence)
     return 1000 * (processor(process) - used) / n, (page.received - received) / n / 1e3
 
 
-async def costs(url: str, process: int, name: str, sentences: Iterator[str], repeats: int) -> Iterator[tuple[str, float, float]]:
+async def costs(
+    url: str, process: int, name: str, sentences: Iterator[str], repeats: int, silence: float
+) -> Iterator[tuple[str, float, float]]:
     """(kind, milliseconds, kilobytes) of this page's changes."""
     found = []
     async with visitor(url, "" if name == "home" else name, {}) as page:
@@ -75,20 +77,20 @@ async def costs(url: str, process: int, name: str, sentences: Iterator[str], rep
         }
         for kind, turns in kinds.items():
             if kind != "sentence" and (part := WIDGETS[name].part):
-                await cost(page, process, iter([page.look_at(part)]))
-            await cost(page, process, turns(2))  # what only a first change does is left out
-            found.append((kind, *await cost(page, process, turns(repeats))))
+                await cost(page, process, iter([page.look_at(part)]), silence)
+            await cost(page, process, turns(2), silence)  # what only a first change does is left out
+            found.append((kind, *await cost(page, process, turns(repeats), silence)))
         if page.exceptions:
             raise RuntimeError(f"{name}: {page.exceptions[0]}")
     return iter(found)
 
 
 def measure(small: bool) -> Iterator[Result]:
-    repeats = 2 if small else REPEATS
+    repeats, silence = (2, SMALL_SILENCE) if small else (REPEATS, SILENCE)
     typed = itertools.cycle(sentence.english for sentence in eval_set.eval_sentences())
     with running(APP) as (url, process, _):
         for name in WIDGETS:
-            for kind, ms, kb in asyncio.run(costs(url, process.pid, name, typed, repeats)):
+            for kind, ms, kb in asyncio.run(costs(url, process.pid, name, typed, repeats, silence)):
                 bars = (SENTENCE_MS, SENTENCE_KB) if kind == "sentence" else (WIDGET_MS, WIDGET_KB)
                 if small:
                     bars = (None, None)
