@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from viz_core.weights.catalogue import INDEX_FILE
 from viz_core.weights.checkpoint import load
 from viz_core.weights.stored_card import StoredCard
 
+EVAL_SENTENCES = eval_set.eval_sentences()
 QUICK = ["--steps", "2", "--sentences", "80", "--measured", "30", "--folder"]
 
 
@@ -34,6 +36,13 @@ def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def _few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of two steps says no end, so each sentence of the evaluation set is thirty words: it is measured on fifty."""
+    eval_set.eval_sentences_as_words()  # of all, which is kept
+    monkeypatch.setattr(eval_set, "eval_sentences", cache(lambda: EVAL_SENTENCES[:50]))
 
 
 def test_it_writes_tensors_and_a_card(tmp_path: Path) -> None:

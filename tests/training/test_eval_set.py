@@ -41,5 +41,6 @@ def test_the_final_mark_and_capitals_make_no_other_sentence() -> None:
 
 @pytest.mark.slow
 def test_the_grammar_says_none_of_them() -> None:
-    said = (eval_set.normalized_words(example.typed_text) for example in islice(examples(0), 20_000))
+    """Of 10,000 sentences it would say some eight."""
+    said = (eval_set.normalized_words(example.typed_text) for example in islice(examples(0), 10_000))
     assert not eval_set.eval_sentences_as_words() & set(said)
