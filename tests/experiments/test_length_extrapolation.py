@@ -104,11 +104,12 @@ def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_sentences_are_held_out_and_end_in_a_mark() -> None:
-    learnt = {tuple(e.source) for e in islice(examples(0), 3000)}
+    sentences = list(islice(examples(0), 3000))
+    learnt = {tuple(e.source) for e in sentences}
     drawn = (e for e in examples(HELD_OUT_SEED, held_out=True) if e.source[-1] in ".?")
     assert [(e.source, e.target) for e in L.held_out_sentences()] == [(e.source, e.target) for e in islice(drawn, 24)]
     assert not learnt & {tuple(e.source) for e in L.held_out_sentences()}
-    lengths = [max(len(e.source), len(e.target) + 1) for e in islice(examples(0), 3000)]
+    lengths = [max(len(e.source), len(e.target) + 1) for e in sentences]
     assert L.TRAINED_LENGTH - 6 < max(lengths) <= L.TRAINED_LENGTH
 
 
