@@ -66,6 +66,9 @@ def test_the_switch_chooses_the_matrices_too(open_at: Open) -> None:
     for shown, runs in (("a", "A"), ("b", "B"), ("difference", "ABA")):
         sound(widget(at, "shown").set_value(shown).run())
         assert "".join(title[0] for title in panels(at)) == runs
+        (lines,) = [p for p in canvas_headers(at) if "queries" in p]
+        assert lines["title"].startswith("Lines of A" if shown == "a" else "Lines of B")
+        assert ("dog" in lines["keys"] + lines["queries"]) == (shown != "a")
 
 
 def test_sentences_that_hardly_align_stand_side_by_side(open_at: Open) -> None:

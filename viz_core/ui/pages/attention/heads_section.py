@@ -1,7 +1,7 @@
 """The section Heads: all heads, the head in focus as a matrix and as lines, and below them one weight step by step.
 
 If a run was kept as A, the matrices and the tiles show A, B, or A − B (the matrices with A and B beside it), and the
-lines of B are below them.
+lines of A or B are below them.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, AttentionStep, attention_kinds, attention_steps, query_key_sides
-from viz_core.analysis.head_differences import have_same_heads
+from viz_core.analysis.head_differences import have_same_heads, position_pairs
 from viz_core.analysis.labelled_weights import added_special_tokens, layer_weights, renormalized_kept_weights
 from viz_core.analysis.token_rows import token_rows
 from viz_core.capture import Capture
@@ -75,7 +75,10 @@ def heads_section(
     st.caption(" ".join(filter(None, (step_text(capture, focus), left_out, uniform, _supervision_text(context, focus)))))
     if both is not None:
         strongest_keys(both, focus)
-        draw_lines(context, focus, _("Lines of B"))
+        if both.shown == "a":
+            draw_lines(both.a, focus, _("Lines of A"), partners=position_pairs(both.aligned, focus.kind))
+        else:
+            draw_lines(context, focus, _("Lines of B"))
     one_weight_section(context, focus)
 
 
