@@ -22,7 +22,7 @@ WAIT = 240_000  # milliseconds: a page may be the first of its server
 # Link → the selectors that find an element there.
 WHERE = {
     "": """app connected idle header main main-block sidebar sidebar-content sidebar-header sidebar-user-content
-           top-link page-link element-container horizontal-block layout-wrapper vertical-block component html markdown
+           open-sidebar top-link page-link element-container horizontal-block layout-wrapper vertical-block component html markdown
            markdown-text caption selectbox widget-label primary-button tertiary-button""",
     "masks?preset=000&mask_section=built&note=look&d_model=x": "code-comment code-literal text button-group alert",
     "attention?preset=000&att_more=break": """data-frame full-screen-frame element-toolbar csv-button multiselect-value
@@ -30,7 +30,8 @@ WHERE = {
     "positions?preset=000": "plotly-chart",
     "help?help_document=notebook": "code-keyword",
 }
-ELSEWHERE = {"sidebar-list", "running", "sidebar-link", "sidebar-button", "progress"}  # each has a test of its own
+ELSEWHERE = {"sidebar-list", "running", "sidebar-link", "sidebar-button", "collapse-button", "progress",
+             "input-instructions"}  # each has a test of its own
 
 
 def missing(page: Page, names: str) -> list[str]:
@@ -68,7 +69,12 @@ def test_on_a_phone_the_sidebar_opens_and_has_the_links(serve: Callable[..., str
     page.goto(f"{serve()}/masks?preset=000")
     idle(page, WAIT)
     page.locator(SELECTORS["sidebar-button"]).click()
-    page.locator(SELECTORS["sidebar-link"]).first.wait_for()
+    page.locator(SELECTORS["sidebar-link"]).first.click()
+    page.locator(SELECTORS["open-sidebar"]).wait_for(state="detached")  # the page that was opened is visible
+    idle(page, WAIT)
+    text = page.locator(SELECTORS["main"]).locator("textarea").first
+    text.press("x")
+    page.locator(SELECTORS["input-instructions"]).first.wait_for()
 
 
 def test_where_all_are_called_otherwise_the_page_is_complete(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:

@@ -6,7 +6,7 @@ import { Figure } from "./figure.js";
 import { GAP, MAX_CELL } from "./figure_layout.js";
 import { Lookup, NARROW } from "./lookup.js";
 import { brightness, computedChannels } from "../common/colours.js";
-import { isPresented, make, smallType, typeSize } from "../common/dom.js";
+import { isNarrow, make, smallType, typeSize } from "../common/dom.js";
 import { unpack } from "../common/packing.js";
 import { ending, reportLater } from "../common/reports.js";
 
@@ -140,7 +140,7 @@ class View {
       this.root.classList.add("fill");
       return this.lookup.later();
     }
-    const below = matchMedia("(max-width: 640px)").matches && !isPresented() && this.panels.length > 2;
+    const below = isNarrow() && this.panels.length > 1;
     this.fill = this.boxed && !below; // on a phone many figures are stacked, and the page scrolls
     this.root.classList.toggle("fill", this.fill);
     if (this.fill && !this.height) return this.forgetPicture(); // the height is set by the first observation

@@ -41,6 +41,10 @@ export function set(node, attributes) {
   return node;
 }
 
+/* Whether the parts of a picture are one below the other, as in frame.css. */
+const SMALL_WINDOW = "(max-width: 640px), (max-width: 1000px) and (max-height: 560px)";
+export const isNarrow = () => matchMedia(SMALL_WINDOW).matches && !isPresented();
+
 export const isPresented = () => document.documentElement.hasAttribute("data-lab-present");
 
 /* The size of labels in pixels: larger on a large screen and in presenter's mode

@@ -97,9 +97,10 @@ def one_run_section(context: PageContext) -> None:
         )
     main, rail = figure_and_rail(RAIL_WIDTH, horizontal=True)
     with rail:
-        with presented():
-            job_buttons("train_job", job, None if form.recipe is None else form.recipe.to_json(), context.setup.device)
-        show_progress(job, [] if form.recipe is None else [form.recipe], context.setup.device)
+        with st.container(key="train_go"):
+            with presented():
+                job_buttons("train_job", job, None if form.recipe is None else form.recipe.to_json(), context.setup.device)
+            show_progress(job, [] if form.recipe is None else [form.recipe], context.setup.device)
         recipe_controls(context)
         linked_widget(st.selectbox, "train_look", _("Picture"), format_func=PICTURE_TITLES.get)
     with main:

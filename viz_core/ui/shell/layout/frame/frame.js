@@ -10,6 +10,7 @@ const TYPE_PER_HEIGHT = 1 / 36; // the same as a share of the screen: 20 on a sc
 const TYPE_PER_TEXT = 14 / 15; // labels and text of the page
 const LINE_GAP = 6; // pixels below the line of presenter's mode
 const SETTLE_MS = 400; // ms without a change of the page's size before it scrolls to a picked cell
+const SIDEBAR_OVER_PAGE = 768; // pixels: on a narrower screen the sidebar covers the page
 const HEADER_HEIGHT = 48; // pixels of Streamlit's header
 const INPUT_EVENTS = ["pointerdown", "keydown", "wheel", "touchmove"]; // input that cancels the scrolling
 const TEXT_FIELDS =
@@ -54,6 +55,10 @@ class Frame {
     };
     this.lineSize = new ResizeObserver(() => this.measureLine());
     this.changes = new MutationObserver(() => this.measureLine());
+    this.onClick = ({ target }) => {
+      const isOverPage = innerWidth <= SIDEBAR_OVER_PAGE && target.closest?.(":--sidebar-link");
+      if (isOverPage) document.querySelector(":--collapse-button")?.click();
+    };
     this.zooms = new Zooms();
     this.printing = new Printing();
     this.translation = new Translation();
@@ -66,6 +71,7 @@ class Frame {
   start() {
     document.addEventListener("keydown", this.onKeyDown, true);
     window.addEventListener("resize", this.onWindowResize);
+    document.addEventListener("click", this.onClick);
     document.addEventListener("lab-picked", this.onPicked);
     document.dispatchEvent(new CustomEvent("lab-frame")); // a picture may have been drawn before this script was loaded
     for (const type of INPUT_EVENTS)
@@ -80,6 +86,7 @@ class Frame {
   stop() {
     document.removeEventListener("keydown", this.onKeyDown, true);
     window.removeEventListener("resize", this.onWindowResize);
+    document.removeEventListener("click", this.onClick);
     document.removeEventListener("lab-picked", this.onPicked);
     for (const type of INPUT_EVENTS) document.removeEventListener(type, this.stopScrolling, { capture: true });
     this.resize.disconnect();
