@@ -6,7 +6,7 @@ import { Figure } from "./figure.js";
 import { GAP, MAX_CELL } from "./figure_layout.js";
 import { Lookup, NARROW } from "./lookup.js";
 import { brightness, computedChannels } from "../common/colours.js";
-import { isNarrow, make, smallType, typeSize } from "../common/dom.js";
+import { isNarrow, isPresented, make, smallType, typeSize } from "../common/dom.js";
 import { unpack } from "../common/packing.js";
 import { ending, reportLater } from "../common/reports.js";
 
