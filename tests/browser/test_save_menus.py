@@ -195,6 +195,35 @@ def test_numbers_and_python_of_a_picture(serve: Callable[..., str], new_page: Ca
     assert waiting.value.suggested_filename.endswith(".py") and waiting.value.path().read_text("utf-8") == code
 
 
+# Whether the Save button of a picture covers one of its texts or buttons: those that it covers.
+COVERED = """(node) => {
+    const root = ROOT(node), own = node.querySelector(".lab-save").getBoundingClientRect();
+    const found = [], range = document.createRange();
+    for (const each of root.querySelectorAll("*")) {
+        if (each.closest(".lab-save, style") || !each.checkVisibility({ visibilityProperty: true })) continue;
+        for (const text of each.childNodes) {
+            if (text.nodeType !== 3 || !text.data.trim()) continue;
+            range.selectNodeContents(text);
+            if ([...range.getClientRects()].some((box) => box.width && box.left < own.right && box.right > own.left
+                && box.top < own.bottom && box.bottom > own.top)) found.push(text.data);
+        }
+    }
+    return found;
+}""".replace("ROOT", ROOT)
+
+
+def test_the_button_covers_no_text_also_after_the_picture_has_changed(
+    serve: Callable[..., str], turn_to: Callable[..., Page]
+) -> None:
+    page = turn_to(f"{serve()}/{CROSS}")
+    for key in ("att_heads", "att_matrix", "att_lines"):
+        opener(page, key).focus()
+        for width in (1280, 1120, 1000, 860, 700):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(500)
+            assert (width, place(page, key).evaluate(COVERED)) == (width, [])
+
+
 def test_the_keyboard_alone(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     page = turn_to(f"{serve()}/{CROSS}")
     button, menu = opener(page, "att_matrix"), page.locator(".lab-save-menu")

@@ -14,7 +14,7 @@ const ROOTS = ".lab, .choice, .clocks, .curves, .drawing, .heads, .view, .profil
 // must not be covered, like texts and the drawn pixels of a canvas
 const SOLID_ELEMENTS = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark";
 const BUTTON_SIZE = 24; // pixels of the button
-const BUTTON_MARGIN = 1; // free margin around it
+const BUTTON_MARGIN = 3; // free margin around it
 const SEARCH_STEP = 3; // distance of the tried positions
 const SEARCH_DEPTH = 64; // their depth from the top
 
@@ -115,21 +115,35 @@ function paintedBoxes(node, root) {
   ];
 }
 
-/* Put the button at the free position nearest to the top right corner, or above that corner if there is none. */
-export function placeButton(host, root, container) {
+/* Put the button at the free position nearest to the top right corner: near the top, or else anywhere in the picture,
+ * or above that corner if there is none. stays: whether it stays where it is while that is free. */
+export function placeButton(host, root, container, stays) {
   const outer = container.getBoundingClientRect();
   const inner = root.getBoundingClientRect();
-  const table = root.matches(TABLE);
-  // a table has no free position
-  const taken = table ? [] : obstacles(root, inner.top + SEARCH_DEPTH + 2 * BUTTON_SIZE);
   const right = Math.min(inner.right, document.documentElement.clientWidth) - BUTTON_SIZE;
-  const { top } = inner;
+  let best = [right, inner.top - BUTTON_SIZE - BUTTON_MARGIN];
+  if (!root.matches(TABLE)) {
+    // a table has no free position
+    const own = stays ? host.getBoundingClientRect() : null;
+    const found =
+      freePosition(root, inner, right, SEARCH_DEPTH, own) ?? freePosition(root, inner, right, Infinity, own);
+    best = found ?? best;
+  }
+  Object.assign(host.style, { right: "auto", left: `${best[0] - outer.left}px`, top: `${best[1] - outer.top}px` });
+}
+
+/* Return the free position [x, y] nearest to the top right corner, at most `depth` below the top, or null. own: the
+ * rectangle of a button that stays if it is free. */
+function freePosition(root, inner, right, depth, own) {
+  const most = Math.min(depth, inner.height - BUTTON_SIZE);
+  const taken = obstacles(root, inner.top + most + 2 * BUTTON_SIZE);
   const free = (x, y) =>
     !taken.some((covers) => covers(x - BUTTON_MARGIN, y - BUTTON_MARGIN, BUTTON_SIZE + 2 * BUTTON_MARGIN));
-  let best = [right, top - BUTTON_SIZE - BUTTON_MARGIN];
+  if (own && own.top - inner.top <= most && free(own.left, own.top)) return [own.left, own.top];
+  let best = null;
   let least = Infinity;
-  for (let down = 0; !table && down <= Math.min(SEARCH_DEPTH, inner.height - BUTTON_SIZE); down += SEARCH_STEP)
+  for (let down = 0; down <= most && 2 * down < least; down += SEARCH_STEP)
     for (let back = 0; back <= right - inner.left && back + 2 * down < least; back += SEARCH_STEP)
-      if (free(right - back, top + down)) [best, least] = [[right - back, top + down], back + 2 * down];
-  Object.assign(host.style, { right: "auto", left: `${best[0] - outer.left}px`, top: `${best[1] - outer.top}px` });
+      if (free(right - back, inner.top + down)) [best, least] = [[right - back, inner.top + down], back + 2 * down];
+  return best;
 }

@@ -156,6 +156,11 @@ class Saver {
       container.prepend(host); // inside a table the Tab key moves between cells and does not leave it
     else container.append(host);
     this.updateTitle(picture);
+    new MutationObserver(() => this.placeLater(picture)).observe(root, {
+      subtree: true,
+      childList: true,
+      attributeFilter: ["hidden", "style"], // a table or a legend appears, a canvas changes its size
+    });
     root.labSave = picture;
     this.resizes.observe(root);
   }
@@ -175,10 +180,20 @@ class Saver {
     if (picture.button.title !== label) Object.assign(picture.button, { title: label, ariaLabel: label });
   }
 
-  place(picture) {
+  /* stays: whether the button stays where it is while that is free. */
+  place(picture, stays = false) {
     if (this.menu.button === picture.button) return; // not while its menu is open
     this.updateTitle(picture);
-    placeButton(picture.host, picture.root, picture.container);
+    placeButton(picture.host, picture.root, picture.container, stays);
+  }
+
+  /* After a change of a picture whose button is seen, keep the button off what has appeared below it. */
+  placeLater(picture) {
+    clearTimeout(picture.timer);
+    picture.timer = setTimeout(() => {
+      const seen = TOUCH_SCREEN.matches || picture.container.matches(":hover, :focus-within");
+      if (seen && picture.host.isConnected && !picture.host.hidden) this.place(picture, true);
+    }, SETTLE_MS);
   }
 
   /* ---- the menu ---- */
