@@ -149,10 +149,25 @@ def test_every_row_is_there_once_with_its_link() -> None:
     listed = concepts_html() + errors_html()
     hrefs = [html.unescape(h) for h in re.findall(r'href="([^"]*)"', listed)]
     assert Counter(hrefs) == Counter(page_url(document, place) for document, place in page_links())
-    for text in [c.text for c in CONCEPTS] + [f.printed_text for f in DOCUMENT_ERRORS]:
-        assert listed.count(f'<div role="cell">{chinese_html(str(text))}</div>') == 1
+    for concept in CONCEPTS:
+        assert listed.count(f'<div role="cell">{chinese_html(str(concept.text))}</div>') == 1
     for document in PRESETS:
         assert f"({sum(c.document == document for c in CONCEPTS)})</span></summary>" in concepts_html()
+
+
+def test_each_error_has_its_place_and_its_example() -> None:
+    rows = errors_html().split('<div class="row fault" role="row">')[1:]
+    for error, row in zip(DOCUMENT_ERRORS, rows, strict=True):
+        place, line = error.place, "line" if error.place.lines.isdigit() else "lines"
+        assert chinese_html(str(error.printed_text)) in row and f">{html.escape(PRESETS[error.document].title)}, " in row
+        assert chinese_html(place.heading) in row and f", {line} {place.lines}</div>" in row
+        for text in () if error.example is None else (error.example.code, error.example.printed):
+            assert row.count(f'translate="no">{html.escape(text)}</pre>') == 1
+
+
+def test_no_document_without_errors_is_open_by_itself() -> None:
+    for document, opened in {"": "001", "000": "001", "004": "004"}.items():
+        assert re.findall(r'<details class="group" open><summary>[^<]*\((\d+)\)', errors_html(document)) == [opened]
 
 
 def test_every_list_and_the_table_have_headings() -> None:

@@ -1,7 +1,8 @@
 """What the five documents contain: the presets of their models, and their concepts.
 
-    preset     PRESETS: the model of each document
-    concepts   what each document explains and where the app shows it; errors in the documents
+    preset           PRESETS: the model of each document
+    concepts         what each document explains and where the app shows it; errors in the documents
+    error_examples   the smallest code with each of those errors
 """
 
 from viz_core.presets.preset import (

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from viz_core.messages import LazyText, lazy
+from viz_core.presets import error_examples
+from viz_core.presets.error_examples import ErrorExample
 
 DocumentErrorKind = Literal["cannot_run", "differs", "mistaken"]
 
@@ -37,13 +39,27 @@ class Concept:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentPlace:
+    """A place in a document: the heading of its section, that heading in English, and lines of its text file, "3, 8–10"."""
+
+    heading: str
+    english_heading: LazyText
+    lines: str
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentError:
-    """An error in a document: the printed text, the kind of error, what this app does instead, and a link to it."""
+    """An error in a document: its place, the printed text, the kind of error, what this app does instead, and a link to it.
+
+    example: the smallest code with the same error; None for a claim that no code can show.
+    """
 
     document: str
+    place: DocumentPlace
     printed_text: LazyText
     kind: DocumentErrorKind
     correction: LazyText
+    example: ErrorExample | None
     link: PageLink | None = None
 
 
@@ -221,54 +237,74 @@ CONCEPTS: tuple[Concept, ...] = (
 )
 
 DOCUMENT_ERRORS: tuple[DocumentError, ...] = (
-    DocumentError("001", lazy("The position buffer is “saved with the model”, but is registered with persistent=False."), "mistaken",
-                  lazy("The state_dict of such a module is empty. The table can be computed from its size, so nothing is lost.")),
-    DocumentError("001", lazy("“Dimension 7 changes slower than dimension 6.”"), "mistaken", lazy("They are the cosine and the sine of one wave."),
+    DocumentError("001", DocumentPlace("1. 初始化方法 __init__", lazy("The constructor __init__"), "8, 16"),
+                  lazy("The position buffer is “saved with the model”, but is registered with persistent=False."), "mistaken",
+                  lazy("The state_dict of such a module is empty. The table can be computed from its size, so nothing is lost."), error_examples.NOT_PERSISTENT),
+    DocumentError("001", DocumentPlace("预期输出", lazy("Expected output"), "172"),
+                  lazy("“Dimension 7 changes slower than dimension 6.”"), "mistaken", lazy("They are the cosine and the sine of one wave."), error_examples.ONE_WAVE,
                   _link("positions", lazy("Both have the same wavelength, shifted by a quarter of it."), pos_dims="6,7")),
-    DocumentError("001", lazy("Attention is called permutation-invariant."), "mistaken",
-                  lazy("It is equivariant: reorder the tokens and the outputs are reordered with them, not unchanged."),
+    DocumentError("001", DocumentPlace("4. 为什么需要位置编码？", lazy("Why positions are needed"), "53"),
+                  lazy("Attention is called permutation-invariant."), "mistaken",
+                  lazy("It is equivariant: reorder the tokens and the outputs are reordered with them, not unchanged."), error_examples.EQUIVARIANT,
                   _link("positions", lazy("Without positions and masks the shuffled sentence gives the shuffled outputs, up to rounding."),
                         pos_section="experiments", pos_experiment="shuffle")),
-    DocumentError("002", lazy("The forward of the embeddings, LayerNorm, FFN, decoder layer, encoder and decoder is nested in the constructor."), "cannot_run",
-                  lazy("Here each is a method of its class.")),
-    DocumentError("002", lazy("The FFN's constructor does not call super().__init__()."), "cannot_run", lazy("Here it does.")),
-    DocumentError("002", lazy("torch.zeros(maxlen, d_model, device) passes the device as a size."), "cannot_run", lazy("The usual table of sines and cosines."),
+    DocumentError("002", DocumentPlace("位置编码position embedding", lazy("Position embedding, and six sections below it"), "133, 203, 301, 331, 400, 440, 464"),
+                  lazy("The forward of the embeddings, LayerNorm, FFN, decoder layer, encoder and decoder is nested in the constructor."), "cannot_run",
+                  lazy("Here each is a method of its class."), error_examples.NESTED_FORWARD),
+    DocumentError("002", DocumentPlace("位置感知前馈网络（Positionwise Feed-Forward Network，FFN）", lazy("Feed-forward network"), "321–328"),
+                  lazy("The FFN's constructor does not call super().__init__()."), "cannot_run", lazy("Here it does."), error_examples.NO_SUPER),
+    DocumentError("002", DocumentPlace("位置编码position embedding", lazy("Position embedding"), "119"),
+                  lazy("torch.zeros(maxlen, d_model, device) passes the device as a size."), "cannot_run", lazy("The usual table of sines and cosines."), error_examples.DEVICE_AS_SIZE,
                   _link("step_by_step", lazy("The table that the text describes."), stage="encoder.pos_embed")),
-    DocumentError("002", lazy("torch.functional is imported as F, and it has no relu."), "cannot_run", lazy("ReLU, as intended."),
+    DocumentError("002", DocumentPlace("多头注意力机制", lazy("Multi-head attention"), "11, 333"),
+                  lazy("torch.functional is imported as F, and it has no relu."), "cannot_run", lazy("ReLU, as intended."), error_examples.NO_RELU,
                   _link("step_by_step", lazy("The hidden units before and after: negative values become 0."), stage="encoder.layers.0.ffn.post_act")),
-    DocumentError("002", lazy("The layers call MultiHeadAttention with a mask; the class is named multi_head_attention and takes none."), "cannot_run",
-                  lazy("One attention module, which takes a mask."),
+    DocumentError("002", DocumentPlace("Transfomer Encoder Layer", lazy("Encoder layer"), "19, 40, 351, 361"),
+                  lazy("The layers call MultiHeadAttention with a mask; the class is named multi_head_attention and takes none."), "cannot_run",
+                  lazy("One attention module, which takes a mask."), error_examples.NO_MASK_ARGUMENT,
                   _link("step_by_step", lazy("The inputs are the scores and the mask."), stage="encoder.layers.0.self_attn.masked_scores", **PADDED)),
-    DocumentError("002", lazy("self.norm1(x+_x) is computed and dropped, and so is self.drop2(x)."), "differs",
-                  lazy("The results of sum and norm are kept, as the text says."),
+    DocumentError("002", DocumentPlace("Transfomer Encoder Layer", lazy("Encoder layer"), "364, 370"),
+                  lazy("self.norm1(x+_x) is computed and dropped, and so is self.drop2(x)."), "differs",
+                  lazy("The results of sum and norm are kept, as the text says."), error_examples.DROPPED_RESULT,
                   _link("step_by_step", lazy("The norm of the sum, which the feed-forward network reads."), stage="encoder.layers.0.norm_self_attn.out")),
-    DocumentError("002", lazy("The result of cross-attention is assigned to the variable of the residual: dropout2 is applied to the stream."), "differs",
-                  lazy("Dropout belongs to the sub-layer's output; here it is always off."),
+    DocumentError("002", DocumentPlace("Transfomer Decoder Layer", lazy("Decoder layer"), "408–411"),
+                  lazy("The result of cross-attention is assigned to the variable of the residual: dropout2 is applied to the stream."), "differs",
+                  lazy("Dropout belongs to the sub-layer's output; here it is always off."), error_examples.RESIDUAL_OVERWRITTEN,
                   _link("step_by_step", lazy("The stream plus the output of cross-attention."), stage="decoder.layers.0.resid_cross")),
-    DocumentError("002", lazy("The decoder is built from encoder layers, then called with four arguments."), "cannot_run", lazy("Decoder layers, with cross-attention."),
+    DocumentError("002", DocumentPlace("Decoder", lazy("Decoder"), "462, 467"),
+                  lazy("The decoder is built from encoder layers, then called with four arguments."), "cannot_run", lazy("Decoder layers, with cross-attention."), error_examples.ENCODER_LAYERS,
                   _link("step_by_step", lazy("An encoder layer would lack this attention."), stage="decoder.layers.0.cross_attn.weights")),
-    DocumentError("002", lazy("TransformerEmbedding is given d_model, max_len and vocabulary where it expects vocabulary, d_model and max_len: the widths do not fit."), "cannot_run",
-                  lazy("Here the sizes are passed in the right order.")),
-    DocumentError("002", lazy("The causal mask is called “upper triangular, zeros above”."), "mistaken", lazy("The lower triangle is kept, as in the code."),
+    DocumentError("002", DocumentPlace("Encoder", lazy("Encoder"), "197, 437"),
+                  lazy("TransformerEmbedding is given d_model, max_len and vocabulary where it expects vocabulary, d_model and max_len: the widths do not fit."), "cannot_run",
+                  lazy("Here the sizes are passed in the right order."), error_examples.ARGUMENT_ORDER),
+    DocumentError("002", DocumentPlace("因果掩码", lazy("Causal mask"), "78"),
+                  lazy("The causal mask is called “upper triangular, zeros above”."), "mistaken", lazy("The lower triangle is kept, as in the code."), error_examples.LOWER_TRIANGLE,
                   _link("step_by_step", lazy("The mask is on along and below the diagonal."), stage="masks.causal")),
-    DocumentError("002", lazy("Padded queries are filled with −∞ throughout: 0 / 0 in the softmax."), "differs",
-                  lazy("Such a row is zeros. For the printed behaviour set Fully masked rows to softmax of the filled scores."),
+    DocumentError("002", DocumentPlace("解码器自注意力mask", lazy("Masks of the decoder's self-attention"), "527–533"),
+                  lazy("Padded queries are filled with −∞ throughout: 0 / 0 in the softmax."), "differs",
+                  lazy("Such a row is zeros. For the printed behaviour set Fully masked rows to softmax of the filled scores."), error_examples.PADDED_QUERIES,
                   _link("step_by_step", lazy("Fully masked rows keep the softmax of their filled scores here. The padded rows are NaN in layer 0; at the end of layer 1 the whole first sentence is NaN."),
                         stage="encoder.layers.1.resid_post", empty_row="softmax", **PADDED)),
-    DocumentError("002", lazy("“Residuals make training 2 to 3 times faster.”"), "mistaken", lazy("The text gives no source and no measurement; this app does not repeat the claim.")),
-    DocumentError("003", lazy("Post-LN code, norm1(x + …), is labelled Pre-LN."), "mistaken", lazy("Post-LN, as in the code."),
+    DocumentError("002", DocumentPlace("残差连接的作用", lazy("What residual connections do"), "380"),
+                  lazy("“Residuals make training 2 to 3 times faster.”"), "mistaken", lazy("The text gives no source and no measurement; this app does not repeat the claim."), None),
+    DocumentError("003", DocumentPlace("5. 残差连接（Residual Connection）", lazy("Residual connections"), "65"),
+                  lazy("Post-LN code, norm1(x + …), is labelled Pre-LN."), "mistaken", lazy("Post-LN, as in the code."), error_examples.POST_LN,
                   _link("step_by_step", lazy("The norm follows the sum: this is Post-LN."), stage="encoder.layers.0.norm_self_attn.out")),
-    DocumentError("004", lazy("A (T, T) look-ahead mask is given unsqueeze(1) in attention: (T, 1, T) does not fit (B, 8, T, T)."), "cannot_run",
-                  lazy("The mask is (1, 1, T, T)."),
+    DocumentError("004", DocumentPlace("3.3.3 多头注意力（Multi-Head Attention）", lazy("Multi-head attention"), "244"),
+                  lazy("A (T, T) look-ahead mask is given unsqueeze(1) in attention: (T, 1, T) does not fit (B, 8, T, T)."), "cannot_run",
+                  lazy("The mask is (1, 1, T, T)."), error_examples.MASK_WITHOUT_BATCH,
                   _link("step_by_step", lazy("The shape of the mask, and its one triangle for all heads."), stage="masks.causal")),
-    DocumentError("004", lazy("If T equals the number of heads, the same code runs, and the last head attends to all later tokens."), "differs",
-                  lazy("No head attends to later tokens."),
+    DocumentError("004", DocumentPlace("3.3.3 多头注意力（Multi-Head Attention）", lazy("Multi-head attention"), "244"),
+                  lazy("If T equals the number of heads, the same code runs, and the last head attends to all later tokens."), "differs",
+                  lazy("No head attends to later tokens."), error_examples.MASK_PER_HEAD,
                   _link("masks", lazy("Eight tokens, eight heads: the weights of each head beside the intended ones, and its share on later tokens. The last head attends to all of them."),
                         mask_section="unsqueeze", source="I like to read in the park", target="我 喜欢 在 公园 里 看 书")),
-    DocumentError("004", lazy("torch's layers are said to want float masks only."), "mistaken", lazy("Boolean masks are accepted too."),
+    DocumentError("004", DocumentPlace("3.7 完整的Encoder-Decoder架构", lazy("The whole encoder-decoder architecture"), "772, 809"),
+                  lazy("torch's layers are said to want float masks only."), "mistaken", lazy("Boolean masks are accepted too."), error_examples.BOOL_MASK,
                   _link("masks", lazy("One mask in three conventions, with the lines that convert it; torch's own layers give identical results for bool and float masks."),
                         mask_section="conventions", **PADDED)),
-    DocumentError("004", lazy("nn.TransformerEncoder clones one layer, so all layers start identical."), "differs", lazy("Each layer draws its own weights.")),
+    DocumentError("004", DocumentPlace("3.7 完整的Encoder-Decoder架构", lazy("The whole encoder-decoder architecture"), "739, 744"),
+                  lazy("nn.TransformerEncoder clones one layer, so all layers start identical."), "differs", lazy("Each layer draws its own weights."), error_examples.CLONED_LAYERS),
 )
 
 

@@ -14,7 +14,17 @@ from viz_core.figures.glosses import chinese_html
 from viz_core.messages import LazyText, language, lazy
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, PresetRow, Status
-from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS, Concept, DocumentError, DocumentErrorKind, PageLink, page_links
+from viz_core.presets.concepts import (
+    CONCEPTS,
+    DOCUMENT_ERRORS,
+    Concept,
+    DocumentError,
+    DocumentErrorKind,
+    DocumentPlace,
+    PageLink,
+    page_links,
+)
+from viz_core.presets.error_examples import ErrorExample
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import (
     PAGES,
@@ -192,6 +202,8 @@ def errors_section(context: PageContext) -> None:
 
 @below_fold()
 def _errors(context: PageContext) -> None:
+    st.markdown(_("Lines are counted in the text file of the document. Each example is this project's own code, and has only the "
+                  "error."))
     st.html(page_html(errors_html(_open_document(context.setup))))
 
 
@@ -214,12 +226,14 @@ def _open_document(setup: Setup) -> str:
 
 
 def errors_html(open_document: str = "") -> str:
-    """Return, by document, each printed error, its kind, what this app does instead, and a link to it."""
+    """Return, by document, each printed error with its place, its kind, what this app does instead, a link, and an example.
+
+    open_document: the document whose rows are open; if none is found in it, the first one with errors.
+    """
     heads = _row_headings("row fault", _("The document says"), _("Kind of error"), _("Here instead"))
-    return "".join(
-        _document_rows(name, heads, [_error_row(f) for f in DOCUMENT_ERRORS if f.document == name], name == open_document)
-        for name in PRESETS
-    )
+    rows = {name: [_error_row(f) for f in DOCUMENT_ERRORS if f.document == name] for name in PRESETS}
+    shown = open_document if rows.get(open_document) else next(name for name in rows if rows[name])
+    return "".join(_document_rows(name, heads, rows[name], name == shown) for name in PRESETS)
 
 
 def concepts_html(open_document: str = "") -> str:
@@ -250,9 +264,37 @@ def _error_row(error: DocumentError) -> str:
     where = "<br>" + _("See {page}: {look}", page=_link_html(error.document, error.link),
                        look=html.escape(str(error.link.takeaway))) if error.link else ""
     return (
-        f'<div class="row fault" role="row"><div role="cell">{chinese_html(str(error.printed_text))}</div>'
+        f'<div class="row fault" role="row"><div role="cell"><div>{chinese_html(str(error.printed_text))}</div>'
+        f'<div class="quiet">{_place_html(error.document, error.place)}</div></div>'
         f'<div role="cell">{verdict}</div><div role="cell">{chinese_html(str(error.correction))}{where}</div></div>'
+        f'<div class="row example" role="row"><div role="cell" aria-colspan="3">{_example_html(error.example)}</div></div>'
     )
+
+
+def _place_html(document: str, place: DocumentPlace) -> str:
+    """Return the name of the document, the heading of the section in its language and in English, and the lines."""
+    section, english = chinese_html(place.heading), html.escape(str(place.english_heading))
+    if place.heading != place.english_heading.message:
+        section = f"{section} ({english})"
+    title = html.escape(PRESETS[document].title)
+    if place.lines.isdigit():
+        return _("{document}, {section}, line {line}", document=title, section=section, line=place.lines)
+    return _("{document}, {section}, lines {lines}", document=title, section=section, lines=place.lines)
+
+
+def _example_html(example: ErrorExample | None) -> str:
+    """Return the code and what it prints, in a closed <details> element; None: a sentence that there is nothing to run."""
+    if example is None:
+        reason = _("There is no code to run: the sentence is a claim without a measurement.")
+        return f'<span class="quiet">{reason}</span>'
+    summary, printed = _("Smallest code with this error"), _("It prints:")
+    return (f"<details><summary>{summary}</summary>{_code_html(summary, example.code)}<div>{printed}</div>"
+            f"{_code_html(printed, example.printed)}</details>")
+
+
+def _code_html(title: str, text: str) -> str:
+    """Return text in a box that scrolls sideways; reachable with Tab, so that the arrow keys scroll it."""
+    return f'<pre tabindex="0" role="region" aria-label="{html.escape(title)}" translate="no">{html.escape(text)}</pre>'
 
 
 def _concept_row(concept: Concept) -> str:
