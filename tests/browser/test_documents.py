@@ -139,7 +139,12 @@ def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str]
     page = turn_to(f"{serve()}/documents?preset=003&source=my+own")
     tabs = len(page.context.pages)
     read_on(page)
-    page.locator('.docs a[href*="stage=loss"]').first.click()
+    link = page.locator('.docs a[href*="stage=loss"]').first
+    above = page.locator(".docs details", has_text=PRESETS["000"].title).last
+    above.locator("summary").first.click()  # unfolded, it moves the link down
+    link.scroll_into_view_if_needed()
+    top = link.bounding_box()["y"]
+    link.click()
     at_page(page, "step_by_step")
     idle(page)
     assert len(page.context.pages) == tabs and query(page).items() >= {"preset": "003", "stage": "loss"}.items()
@@ -156,6 +161,8 @@ def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str]
     at_page(page, "documents")
     idle(page)
     assert box(page).input_value() == "my own"
+    expect(above).to_have_attribute("open", "")
+    assert link.bounding_box()["y"] == pytest.approx(top, abs=2)
 
 
 def test_the_table_is_read_on_a_wide_page_and_on_a_phone(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:

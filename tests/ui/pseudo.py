@@ -152,12 +152,13 @@ DATA = re.compile(
 def data() -> list[str]:
     """What the app shows as it is, the longest first: names, example sentences, cards of weights, and the documents of Help."""
     from viz_core.presets import DOCUMENTS
+    from viz_core.presets.concepts import DOCUMENT_ERRORS
     from viz_core.ui.pages.help.page import DOCUMENT_NAMES, document_markdown
     from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
     from viz_core.weights.catalogue import catalogue
 
     cards = catalogue().values()
-    headings = [part for d in DOCUMENTS.values() for part in (d.name, d.heading)]
+    headings = [part for d in DOCUMENTS.values() for part in (d.name, d.heading)] + [f.place.heading for f in DOCUMENT_ERRORS]
     texts = [*headings, "Hugging Face", "TransformerLens", *(URL_PARAM_BY_NAME["pos_sentence"].options or ())[1:]]
     texts += [text for card in cards for example in card.examples for text in example]
     texts += [str(fact) for card in cards for fact in card.about.values() if " " in str(fact)]

@@ -3,6 +3,7 @@
 import { ending } from "../../../components/common/reports.js";
 import { Zooms } from "./chart_zoom.js";
 import { Printing } from "./printing.js";
+import { ReturnPosition } from "./return_position.js";
 import { Translation } from "./translation.js";
 
 const MIN_TYPE = 17; // pixels of label text in presenter's mode
@@ -47,6 +48,7 @@ class Frame {
     this.resize = new ResizeObserver(() => {
       this.measureTop();
       this.scrollToCell();
+      this.returning.restore();
     });
     this.onPicked = (event) => {
       event.preventDefault(); // received
@@ -61,10 +63,12 @@ class Frame {
     };
     this.zooms = new Zooms();
     this.printing = new Printing();
+    this.returning = new ReturnPosition();
     this.translation = new Translation();
     this.stopScrolling = () => {
       this.hasInput = true;
       this.cellRect = null;
+      this.returning.forget();
     };
   }
 
@@ -80,6 +84,7 @@ class Frame {
     if (this.block) this.resize.observe(this.block);
     this.zooms.start();
     this.printing.start();
+    this.returning.start();
     this.translation.start();
   }
 
@@ -93,6 +98,7 @@ class Frame {
     this.watchLine(false);
     this.zooms.stop();
     this.printing.stop();
+    this.returning.stop();
     this.translation.stop();
   }
 
