@@ -47,6 +47,18 @@ def says(page: Page, text: str) -> None:
     why(page).filter(has_text=text).wait_for()
 
 
+def test_a_dotted_word_shows_its_meaning_while_it_has_the_focus(open_at: Open) -> None:
+    page = open_at()
+    mask_map(page)
+    term, address = page.locator('a[href="#lab-term-query"]'), page.url
+    shown = "a => getComputedStyle(a, '::after').content"
+    assert term.inner_text() == "query" and term.evaluate(shown) == "none"
+    term.click()
+    assert "looks for others" in term.evaluate(shown) and page.url == address
+    page.keyboard.press("Tab")
+    assert term.evaluate(shown) == "none"
+
+
 # ---------------------------------------------------------------- cells and their reasons
 
 

@@ -141,6 +141,7 @@ def shown(at: Any) -> Iterator[tuple[str, str]]:
 # Shown, but not said by the app: a tag (its shown attributes stay), code, formulas, names of files and of settings and stages.
 SHOWN_ATTRIBUTE = re.compile(r'(?:title|aria-label|alt|placeholder)="([^"]*)"')
 DATA = re.compile(
+    r"#lab-term-\w+|"  # the link of an explained term
     r"<style.*?</style>|<svg.*?</svg>|<pre.*?</pre>|<code.*?</code>|data:[\w/+;,=.%-]+|https?://\S+|%\{[^{}]*\}|\$\$?[^$]+\$\$?|"
     r"`+[^`]+`+|:material/\w+:|\\text\{[^}]*\}|\\[a-zA-Z]+|(?:<|&lt;)(?:bos|eos|pad|unk)(?:>|&gt;)|&(?:nbsp|amp);|"
     r"[\w/-]*(?:[_/]|\.(?=\w))[\w./\[\]{}-]*|› [a-z_]+(?=⟧?$)|"

@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from viz_core.messages import translate as _
 from viz_core.text import in_quotes, shorten
 from viz_core.ui.declarations.page_spec import PageSpec
+from viz_core.ui.shell.layout.explained_terms import with_explained_terms
 from viz_core.ui.shell.session.linked_widgets import linked_widget
 from viz_core.ui.shell.session.state import current_setup, set_url_params, url_param
 from viz_core.ui.shell.setup import Setup, from_query, typed_sentences
@@ -34,7 +35,7 @@ def page_heading(page: PageSpec) -> DeltaGenerator:
         st.title(page.question, anchor=False)
         if page.introduction:
             with st.popover(_("About"), icon=":material/info:", type="tertiary", width="content"):
-                st.markdown(page.introduction)
+                st.markdown(with_explained_terms(str(page.introduction)))
         tools = st.container(key="lab_tools", horizontal=True, width="content", vertical_alignment="center", gap="small")
         st.button(_("Present"), icon=":material/slideshow:", type="tertiary", key="lab_present", on_click=set_url_params,
                   kwargs={"present": True},
@@ -76,7 +77,7 @@ def show_hint(sentence: str, about: str | None = None, only_presented: bool = Fa
                 st.text(said)
         if presented or not (note or only_presented):
             with st.container(key="lab_hint"):
-                st.text(note) if note else st.markdown(sentence)
+                st.text(note) if note else st.markdown(with_explained_terms(sentence))
 
 
 def selected_sentence() -> str:

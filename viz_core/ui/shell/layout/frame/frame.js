@@ -57,7 +57,13 @@ class Frame {
     };
     this.lineSize = new ResizeObserver(() => this.measureLine());
     this.changes = new MutationObserver(() => this.measureLine());
-    this.onClick = ({ target }) => {
+    this.onClick = (event) => {
+      const { target } = event;
+      const term = target.closest?.('a[href^="#lab-term-"]');
+      if (term) {
+        event.preventDefault(); // it leads nowhere: its title is shown while it has the focus
+        return term.focus();
+      }
       const isOverPage = innerWidth <= SIDEBAR_OVER_PAGE && target.closest?.(":--sidebar-link");
       if (isOverPage) document.querySelector(":--collapse-button")?.click();
     };
