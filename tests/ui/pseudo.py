@@ -204,6 +204,7 @@ def plain_words(text: str, known: list[str]) -> list[str]:
         return [word for part in text.split(NEXT_TOKEN_ARROW) for word in plain_words(part, known)]
     if text in names():
         return []
+    text = re.sub(r'<span lang="zh"[^<>]*>([^<>]*)</span>', r"\1", text)  # a heading may have both languages
     for data in known:
         if data in text:  # nearly none is
             text = whole(data).sub(" ", text)
