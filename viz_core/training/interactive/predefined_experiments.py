@@ -51,7 +51,7 @@ _ALL_POSITIONS = tuple(Condition(name, MappingProxyType({"config.position": name
 EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
     {
         "norm": PredefinedExperiment(
-            title=lazy("Post-LN or Pre-LN, with warm-up or without"),
+            title=lazy("Post-LN, Pre-LN and warm-up"),
             question=lazy("Does a deep Post-LN model need learning-rate warm-up to train (Xiong et al. 2020)?"),
             experiment=Experiment(
                 replace(_SORT, config=replace(_ENCODER, n_encoder_layers=12), learning_rate=3e-3),
@@ -61,7 +61,7 @@ EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
             ),
         ),
         "mask": PredefinedExperiment(
-            title=lazy("With and without the causal mask"),
+            title=lazy("The causal mask"),
             question=lazy("If a model could attend to the next word during training, what can it predict once the causal mask "
                           "hides it?"),
             experiment=Experiment(
@@ -71,7 +71,7 @@ EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
             eval_changes=MappingProxyType({"config.causal": True}),
         ),
         "residual": PredefinedExperiment(
-            title=lazy("With and without the residual connection"),
+            title=lazy("The residual connection"),
             question=lazy("How many training steps does the residual connection save? Transformer_code (002) claims that models "
                           "with it learn two to three times as fast, without a measurement."),
             experiment=Experiment(
@@ -80,7 +80,7 @@ EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
             ),
         ),
         "scale-scores": PredefinedExperiment(
-            title=lazy("Scores with and without ÷ √d_k"),
+            title=lazy("Scores ÷ √d_k"),
             question=lazy("Does a wide head still learn if its scores are not divided by √d_k?"),
             experiment=Experiment(
                 replace(_REVERSE, config=replace(_ENCODER, d_model=128, n_heads=1)),
@@ -88,19 +88,19 @@ EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
             ),
         ),
         "scale-embedding": PredefinedExperiment(
-            title=lazy("Embeddings with and without × √d_model"),
+            title=lazy("Embeddings × √d_model"),
             question=lazy("Do the positional encodings outweigh small embeddings?"),
             experiment=Experiment(
                 _REVERSE, _conditions(scaled={"config.scale_embedding": True}, raw={"config.scale_embedding": False})
             ),
         ),
         "positions": PredefinedExperiment(
-            title=lazy("Position schemes on a task that depends on order"),
+            title=lazy("Position schemes"),
             question=lazy("With which position schemes does a model learn to reverse a sequence?"),
             experiment=Experiment(_REVERSE, _ALL_POSITIONS),
         ),
         "lengths": PredefinedExperiment(
-            title=lazy("Training length × test length"),
+            title=lazy("Longer than in training"),
             question=lazy("Which position schemes generalize to sequences longer than those in training?"),
             experiment=Experiment(
                 Recipe(task="copy", parameters={"length": 12, "shortest": 4, "symbols": 20}, config=_DECODER, steps=1000),

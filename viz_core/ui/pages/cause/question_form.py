@@ -14,7 +14,7 @@ from viz_core.ui.shared.elements import clamped_url_param, set_param_from_widget
 from viz_core.ui.shell import PageContext, linked_widget, url_param, widget
 from viz_core.ui.shell.setup import error_message
 
-WORD_BOX_WIDTH, PLACE_LIST_WIDTH = 120, 170  # pixels
+WORD_BOX_WIDTH, PLACE_LIST_WIDTH = 120, 195  # pixels
 WORD_BOXES = {
     "cause_word": (lazy("Word"), lazy("One word of the model’s output. Empty: the word that the clean run writes there.")),
     "cause_other": (lazy("Other word"),
