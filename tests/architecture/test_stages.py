@@ -10,7 +10,7 @@ from tests.tracing.test_recompute import FORMULAS, GRID, OF_LENGTHS
 from viz_core.analysis.cell_explanation import OPERATION_BUILDERS, module_kind
 from viz_core.config import TransformerConfig
 from viz_core.run import build
-from viz_core.stages import Stage, stages
+from viz_core.stages import Stage, operation_title, stages
 
 SPECS = "viz_core/stages/specs.py"
 
@@ -22,6 +22,8 @@ def missing_in_stages(config: TransformerConfig, table: Sequence[Stage]) -> Iter
         kind = module_kind(stage)
         texts = {"formula": stage.formula, "meaning": str(stage.meaning)}
         yield from (f"{SPECS}: {stage.name} has no {part}" for part, text in texts.items() if not text.strip())
+        if stage.norm is None and operation_title(stage) == stage.local_name:
+            yield f"viz_core/stages/stage.py has no words for {stage.name}: add them to OPERATION_TITLES"
         if (kind, stage.local_name) not in OPERATION_BUILDERS:
             yield f"viz_core/analysis/cell_explanation.py has no arithmetic for {stage.name}: add it to OPERATION_BUILDERS"
         known = stage.name in OF_LENGTHS or kind in ("ids", "masks") or stage.local_name == "score_bias"

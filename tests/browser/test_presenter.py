@@ -115,7 +115,7 @@ LONG = "source=the animal that chased the cat did not cross the long street beca
     ("training?present=on", ["“The animal", "Press Train"]),
     ("masks?present=on&note=Look+at+the+last+row", ["“The animal", "Look at the last row"]),
     ("step_by_step?present=on&stage=decoder.layers.0.cross_attn.weights&attn_head=3",
-     ["“The animal", "Decoder layer 0 › Cross-attention › weights, head 3.", "The softmax of each row"]),
+     ["“The animal", "Decoder layer 0 › Cross-attention › attention weights (weights), head 3.", "The softmax of each row"]),
 ])
 def test_a_line_says_sentence_head_and_message_and_nothing_covers_the_picture(
     serve: Callable[..., str], turn_to: Callable[..., Page], link: str, says: list[str]

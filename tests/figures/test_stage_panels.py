@@ -161,7 +161,8 @@ def test_inputs_come_first_and_the_stage_last(name: str) -> None:
         assert [p.role for p in panels] == ["input"] * len(stage.inputs) + ["output"]
         for made, shown in zip(panels, (*stage.inputs, stage_name), strict=True):
             expected = stage_panel(capture, shown, 1, 2).values
-            upright = stage.local_name == "loss" and shown == "ids.labels"  # beside the rows of the logits
+            # beside the rows of the logits, or of the vectors
+            upright = (stage.local_name, shown) in [("loss", "ids.labels"), ("tok_embed", stage.inputs[0] if stage.inputs else "")]
             assert np.array_equal(made.values, expected.T if upright else expected, equal_nan=True)
             assert shown.endswith(made.title.partition(" = ")[0].removesuffix(" · head 2"))
             assert made.title.endswith(" · head 2") == ("H" in capture.stage(shown).axes)

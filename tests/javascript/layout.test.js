@@ -63,6 +63,14 @@ test("token-by-token cells are at most twice as high as wide, and fill their box
   assert.ok(figure.h <= 2 * figure.w, `${figure.w} × ${figure.h}`); // a narrow, high box
 });
 
+test("in an equation, columns of tokens have space for their labels", () => {
+  const features = () => figureOf(words(11), 16, { colLetter: "K", role: "input" });
+  const figures = [features(), features(), figureOf(words(11), words(11))];
+  fillRow(figures, 800, 500);
+  assert.ok(figures[0].w < 17 && figures[2].w >= 17, figures.map(({ w }) => w).join());
+  assert.ok(figures.reduce((sum, { width }) => sum + width, 2 * GAP) <= 800);
+});
+
 test("columns share a cell where they are too many, except columns of tokens", () => {
   const many = figureOf(4, 200, { colLetter: "D" });
   many.fillIn(200, 400, 200, true, true);

@@ -144,7 +144,7 @@ DATA = re.compile(
     r"#lab-term-\w+|"  # the link of an explained term
     r"<style.*?</style>|<svg.*?</svg>|<pre.*?</pre>|<code.*?</code>|data:[\w/+;,=.%-]+|https?://\S+|%\{[^{}]*\}|\$\$?[^$]+\$\$?|"
     r"`+[^`]+`+|:material/\w+:|\\text\{[^}]*\}|\\[a-zA-Z]+|(?:<|&lt;)(?:bos|eos|pad|unk)(?:>|&gt;)|&(?:nbsp|amp);|"
-    r"[\w/-]*(?:[_/]|\.(?=\w))[\w./\[\]{}-]*|› [a-z_]+(?=⟧?$)|"
+    r"[\w/-]*(?:[_/]|\.(?=\w))[\w./\[\]{}-]*|(?<=⟧ )\([a-z_]+\)|"
     r"[γβ] (?:weight|bias)",  # torch's names of a LayerNorm's parameters
     re.S,
 )
@@ -152,6 +152,7 @@ DATA = re.compile(
 
 def data() -> list[str]:
     """What the app shows as it is, the longest first: names, example sentences, cards of weights, and the documents of Help."""
+    from viz_core.figures.glosses import chinese_html
     from viz_core.presets import DOCUMENTS
     from viz_core.presets.concepts import DOCUMENT_ERRORS
     from viz_core.ui.pages.help.page import DOCUMENT_NAMES, document_markdown
@@ -164,7 +165,7 @@ def data() -> list[str]:
     texts += [text for card in cards for example in card.examples for text in example]
     texts += [str(fact) for card in cards for fact in card.about.values() if " " in str(fact)]
     texts += [document_markdown(name) for name in DOCUMENT_NAMES]
-    texts += [html.escape(text) for text in texts]
+    texts += [html.escape(text) for text in texts] + [chinese_html(heading) for heading in headings]
     return sorted({text for text in texts if re.search("[A-Za-z]", text)}, key=len, reverse=True)
 
 

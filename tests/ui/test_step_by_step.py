@@ -91,7 +91,7 @@ def test_next_and_previous_walk(open_at: Open) -> None:
     sound(at.run())
     assert widget(at, "walk_next").disabled and not widget(at, "walk_previous").disabled
     last = stages(at.session_state["lab_setup"].config)[-1]
-    shown = {"label": f"Step {len(order)} of {len(order)} · Output › loss", "value": len(order)}
+    shown = {"label": f"Step {len(order)} of {len(order)} · Output › cross-entropy (loss)", "value": len(order)}
     assert scrubber(at).items() >= (shown | {"n_steps": len(order), "is_on_step": True}).items()
     guess = "A uniform guess among 50 words has the loss ln 50 = 3.912."
     assert scrubber(at)["title"] == f"{last.meaning} {guess} {UNTRAINED}"

@@ -1,18 +1,21 @@
 """The short tour: it follows a word, shows the head where something happens to it, and says the numbers of this run."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import Open, canvas_headers, components, here, open_page, sound, tiny, widget
+from tests.ui.helpers import Open, bodies, canvas_headers, components, here, open_page, sound, tiny, widget
 from viz_core.capture import Capture
 from viz_core.figures.glosses import with_gloss
 from viz_core.messages.number_format import brief, percent
 from viz_core.stages import stages, tour_stages
 from viz_core.ui.shell.runs.page_context import context_of
 from viz_core.ui.shell.setup import Setup
+
+BARS = '<div class="lab-html" data-key="walk_next_words">'  # of viz_core.ui.shared.next_words
 
 
 def caption(at: AppTest) -> str:
@@ -61,6 +64,12 @@ def test_the_translators_story_is_the_pronouns(translator: AppTest) -> None:
     best = capture["probs"][0, followed].max()
     said = f"After “因为 (because)” the model predicts “动物 (animal)”, with a probability of {percent(best)}. That is the label"
     assert said in caption(at)
+    (bars,) = [body for body in bodies(at) if BARS in body]
+    assert re.findall(r"<bdi>(\S+?)</bdi>", bars)[:2] == ["因为", "动物"] and f">{percent(best)}<" in bars
+    assert not canvas_headers(at)
+    assert any(f"It showed 8 of the {len(capture)} stages" in m.value for m in at.markdown)
+    sound(widget(at, "walk_all").click().run())
+    assert here(at) == "logits" and canvas_headers(at) and not any(BARS in body for body in bodies(at))
 
 
 def measured(setup: Setup) -> tuple[str, int]:

@@ -30,7 +30,7 @@ def stage_panels(
         replace(stage_panel(capture, i, item, head, tokenizers, role="input", current_stage=name), operator=str(sign))
         for i, sign in inputs
     ]
-    if not stage.axes:  # the loss: each label is next to its row of logits
+    if not stage.axes or stage.local_name == "tok_embed":  # each id is next to its row of the logits, or of the vectors
         shown = [as_column(p) if p.values.shape[0] == 1 else p for p in shown]
     output = stage_panel(capture, name, item, head, tokenizers, current_stage=name)
     if inputs:

@@ -28,6 +28,7 @@ from viz_core.stages.stage import (
     Stage,
     StageKind,
     block_title,
+    operation_title,
     sublayer_title,
 )
 
@@ -43,6 +44,7 @@ __all__ = [
     "Stage",
     "StageKind",
     "block_title",
+    "operation_title",
     "recorded_bytes",
     "stage_of",
     "stages",

@@ -62,6 +62,50 @@ SUBLAYER_TITLES = {
     "resid": lazy("Residual stream"),
 }
 
+# What a stage holds, in words, by its name or its local name. A stage of a norm that has no entry is known by its local name only.
+OPERATION_TITLES = {
+    "ids.source": lazy("ids of the source words"),
+    "ids.labels": lazy("ids of the labels"),
+    "ids.target": lazy("ids of the target words"),
+    "masks.source": lazy("mask of the encoder"),
+    "masks.target": lazy("mask of the decoder"),
+    "masks.cross": lazy("mask of cross-attention"),
+    "source_padding": lazy("padding mask"),
+    "target_padding": lazy("padding mask"),
+    "causal": lazy("causal mask"),
+    "tok_embed": lazy("token vectors"),
+    "tok_embed_scaled": lazy("token vectors × √d_model"),
+    "pos_embed": lazy("position vectors"),
+    "segment_embed": lazy("segment vectors"),
+    "embed": lazy("vectors before the first layer"),
+    "score_bias": lazy("bias of the scores"),
+    "resid_pre": lazy("input of the layer"),
+    "resid_mid": lazy("sum with self-attention"),
+    "resid_cross": lazy("sum with cross-attention"),
+    "resid_post": lazy("sum with the feed-forward network"),
+    "q": lazy("queries"),
+    "k": lazy("keys"),
+    "v": lazy("values"),
+    "q_rot": lazy("rotated queries"),
+    "k_rot": lazy("rotated keys"),
+    "bias": lazy("penalty by distance"),
+    "raw_scores": lazy("dot products"),
+    "scores": lazy("scaled scores"),
+    "masked_scores": lazy("masked scores"),
+    "weights": lazy("attention weights"),
+    "z": lazy("weighted means"),
+    "concat": lazy("all heads, joined"),
+    "out": lazy("output"),
+    "pre_act": lazy("hidden units before the activation"),
+    "post_act": lazy("hidden units"),
+    "mean": lazy("means"),
+    "var": lazy("variances"),
+    "normalized": lazy("normalised vectors"),
+    "logits": lazy("scores of all words"),
+    "probs": lazy("probabilities of all words"),
+    "loss": lazy("cross-entropy"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ParameterSpec:
@@ -169,3 +213,9 @@ def sublayer_title(stage: Stage) -> str:
     if stage.sublayer not in SUBLAYER_TITLES:
         return block_title(stage.sublayer)
     return SUBLAYER_TITLES[stage.sublayer].format(norm="" if stage.norm is None else stage.norm.title)
+
+
+def operation_title(stage: Stage) -> str:
+    """Return what a stage holds in words, and its local name in code: "dot products (raw_scores)"."""
+    title = OPERATION_TITLES.get(stage.name) or OPERATION_TITLES.get(stage.local_name)
+    return stage.local_name if title is None else f"{title} ({stage.local_name})"

@@ -10,10 +10,17 @@ const LABEL_STEP = 17; // pixels of a cell whose column has a label
 export function fillRow(figures, width, height, gap = GAP) {
   const room = width - gap * (figures.length - 1);
   const sum = (of) => figures.reduce((total, f) => total + of(f), 0);
-  const largest = (...spare) => {
+  // Beside columns of features, those of tokens have space for their labels, and an output an equal share of the row.
+  const equal = room / figures.length;
+  const hasFeatures = figures.some(({ panel }) => !panel.cols);
+  const shown = ({ panel: { colLetter, shape, role } }) => {
+    const hasRoom = hasFeatures && colLetter && "TS".includes(colLetter) && shape[1] * LABEL_STEP <= equal;
+    return hasRoom ? (role === "output" ? equal / shape[1] : LABEL_STEP) : 0;
+  };
+  const largest = (rows, cols, least = shown) => {
     const used = (cell) =>
       sum((f) => {
-        f.fillIn(width, height, cell, ...spare);
+        f.fillIn(width, height, Math.max(cell, least(f)), rows, cols);
         return f.width;
       });
     let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in fractions of a pixel, which matter with many columns
@@ -28,6 +35,7 @@ export function fillRow(figures, width, height, gap = GAP) {
   // Larger cells can make space for glosses that are too wide then: try again without them.
   const said = [figures.every(({ labels }) => labels.showRowGlosses), figures.some(({ labels }) => labels.colGlosses)];
   if (!said.every(Boolean)) fits = largest(...said);
+  if (!fits) fits = largest(...said, () => 0);
   if (!fits) {
     // each with a share of the width that grows with its columns
     const most = Math.max(...figures.map((f) => f.panel.shape[1]));

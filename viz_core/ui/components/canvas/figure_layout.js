@@ -83,12 +83,13 @@ export class FigureLayout {
     const square = named && rows > 1 && cols > 1 && wide >= LEAST_NAMED;
     const free = square ? 0 : labels.step * 3;
     const ids = panel.kind === "ids";
-    const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide; // a single column is not a thin line
+    // a single column is not a thin line, and its ids are written horizontally
+    const thick = cols === 1 ? Math.max(wide, 2 * labels.step, ids ? this.valueRoom : 0) : wide;
     // maximum height as a multiple of the width; ids are one row
     const tall = ids && rows === 1 ? IDS_HIGH : view.equation ? 3 : 2;
     // maximum width as a multiple of the height; in presenter's mode the dictionary words of the columns need more
     const broad = view.isPresented ? 3 : 2;
-    this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
+    this.upright = ids && thick < this.valueRoom && thick >= LABEL_FONT;
     // Lines above and below the cells: one each; below, two in a narrow figure, three in an equation or with gaps;
     // above, as many as the titles of an equation need.
     for (const lines of view.shared ? [2] : [2, view.equation ? 3 + view.headLines : this.gaps ? 4 : 3]) {

@@ -10,18 +10,18 @@ from viz_core.analysis.summary import top_predictions
 from viz_core.capture import Capture
 from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture_diagram
-from viz_core.figures.predictions import next_words_html
 from viz_core.figures.stage_panels import array_index, stage_panel
 from viz_core.messages import LazyText, lazy, plural
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, bidi_isolated, group_words
-from viz_core.ui.components.calls import Call, Container
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.shared.cell_inspector import inspect_cell
-from viz_core.ui.shared.elements import clamped_url_param, linked_heatmaps, saved_html, set_param_from_widget, table
+from viz_core.ui.shared.elements import clamped_url_param, linked_heatmaps, set_param_from_widget, table
+from viz_core.ui.shared.next_words import next_word_bars
 from viz_core.ui.shell import PageContext, linked_expander, open_stage, update_setup, url_param, widget
 from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.runs.below_fold import below_fold
@@ -160,14 +160,7 @@ def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None
             options=range(last + 1),
             format_func=labels.__getitem__,
         )
-    run = RunInputs(context)
-    found = Call(top_predictions, run.capture, item).with_value(ranked)[at]
-    name = run.token_names(side, item)
-    words = Container([Call(name, i) for i in ranked[at].ids]).named("words")
-    after = run.capture.method("tokens", side)[item][ranked[at].position]
-    bars = Call(next_words_html, found, words, context.config.output_vocab_size, after,
-                at_same_position=context.predicts_own_position, **run.glosses())
-    st.html(saved_html(bars, "home_next", Call("viz_core.figures.plot_data.next_token_predictions", found, words)))
+    next_word_bars(context, ranked, item, at, "home_next")
 
 
 def origin_section(context: PageContext) -> None:

@@ -8,10 +8,11 @@ import streamlit as st
 
 from viz_core.capture import Capture
 from viz_core.messages import translate as _
-from viz_core.stages import Stage, block_title, stages, sublayer_title, tour_stages
+from viz_core.stages import Stage, block_title, operation_title, stages, sublayer_title, tour_stages
 from viz_core.ui.components.scrubber import ScrubberState, handles_clicks, scrubber
 from viz_core.ui.shared.elements import sentence_picker, set_param_from_widget, with_cell
 from viz_core.ui.shell import (
+    PAGES,
     PageContext,
     current_setup,
     linked_widget,
@@ -29,6 +30,7 @@ PLAY_SECONDS = 2.0  # per step, enough to read its title
 ALL_STAGES, TOUR = "whole", "tour"
 SCRUBBER = "walk_scrubber"
 CANVAS, PLAYING, TICK = "walk_canvas", "walk_playing", "walk_tick"
+PAGES_AFTER_TOUR = ("attention", "home")
 MAX_HEAD_BUTTONS = 4  # up to this many heads are buttons; more are a list
 
 Stops = Mapping[str, int | None]
@@ -61,6 +63,16 @@ def norms_open() -> bool:
 def _inside_norm(setup: Setup) -> bool:
     """Return whether the current stage is an inner step of a norm."""
     return any(s.is_norm_step for s in stages(setup.config) if s.name == setup.stage)
+
+
+def tour_end(n_stops: int, n_stages: int) -> None:
+    """Draw what comes after the last stop: a sentence, all stages, and the pages that follow."""
+    with st.container(key="walk_end", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(_("**The tour ends here.** It showed {n_stops} of the {n_stages} stages of this run.",
+                      n_stops=n_stops, n_stages=n_stages), width="content")
+        st.button(_("See all stages"), key="walk_all", type="tertiary", on_click=_switch_mode, args=("",))
+        for name in PAGES_AFTER_TOUR:
+            st.page_link(PAGES[name].path, label=str(PAGES[name].title), icon=PAGES[name].icon, width="content")
 
 
 def _switch_mode(first: str) -> None:
@@ -104,8 +116,8 @@ def selection_controls(context: PageContext, capture: Capture, shown: Sequence[S
 
 
 def stage_path(stage: Stage) -> str:
-    """Return the path of a stage: "Encoder layer 0 › Self-attention › weights"."""
-    return " › ".join(dict.fromkeys((block_title(stage.block), sublayer_title(stage), stage.local_name)))
+    """Return the path of a stage: "Encoder layer 0 › Self-attention › attention weights (weights)"."""
+    return " › ".join(dict.fromkeys((block_title(stage.block), sublayer_title(stage), operation_title(stage))))
 
 
 def _nearest_stop(order: Sequence[str], stops: Sequence[str], name: str) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz_core.analysis.summary import top_predictions
 from viz_core.capture import Capture
 from viz_core.figures.architecture import architecture_diagram
 from viz_core.figures.architecture_strip import architecture_strip
@@ -38,10 +39,12 @@ from viz_core.ui.pages.step_by_step.navigation import (
     selection_controls,
     stage_path,
     step_controls,
+    tour_end,
 )
 from viz_core.ui.pages.step_by_step.tour import follow_control, followed_cell, read_tour_focus, tour_caption
 from viz_core.ui.shared.cell_inspector import inspect_cell
 from viz_core.ui.shared.elements import linked_heatmaps
+from viz_core.ui.shared.next_words import next_word_bars
 from viz_core.ui.shell import (
     PageContext,
     TwoRuns,
@@ -66,6 +69,7 @@ WORDS_HINT = (
     lazy("Click a word to see where its number comes from, or reach the words with Tab and press an arrow key. ← and → go to the "
          "previous and next step; P plays or pauses.")
 )
+BARS_HINT = lazy("← goes back to the previous step.")
 PICKED_HINT = lazy("The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again.")
 STRIP_WIDTH = 150  # width in pixels of the architecture strip beside the figure
 STYLE = fill_selectors(Path(__file__).with_name("walk.css").read_text("utf-8"))
@@ -156,9 +160,16 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
         recorded = compared.panels_call()
         own_panels, panels, rows = panels, recorded.value(), compared.lookup()
         tour_cell = compared.tour_cell(tour_cell, own_panels, panels)
+    if focus is not None and name == list(stops)[-1]:
+        tour_end(len(stops), len(capture))
+    ranked = top_predictions(capture, item) if focus is not None and compared is None and name == "logits" else []
+    hint = WORDS_HINT if rows else CELL_HINT
     main, rail = figure_and_rail(STRIP_WIDTH)
     with main:
-        if url_param("walk_drawing"):
+        if token is not None and token < len(ranked) and not url_param("walk_drawing"):
+            pick, hint = tour_cell, BARS_HINT
+            next_word_bars(context, ranked, item, token, "walk_next_words")
+        elif url_param("walk_drawing"):
             pick = None
             diagram(
                 Call(architecture_diagram, stages, name),
@@ -170,6 +181,7 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
         else:
             called = ", ".join([name, *([_("head {head}", head=head)] if "H" in stage.axes else [])])
             pick = linked_heatmaps(recorded, CANVAS, tour_cell, fill=True, lookup=rows, name=called)
+            hint = PICKED_HINT if pick else hint
     with rail:
         turn = _("Show the matrices") if url_param("walk_drawing") else _("Whole drawing")
         diagram(
@@ -189,7 +201,6 @@ def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
         cell = shown[pick.panel]
         inspect_cell(context, cell.name, array_index(cell, pick.row, pick.col, item, head))
     st.markdown(f"$$\n{stage.formula}\n$$")
-    hint = PICKED_HINT if pick else WORDS_HINT if rows else CELL_HINT
     if compared is None:
         show_facts(capture, stage, str(hint))
     else:

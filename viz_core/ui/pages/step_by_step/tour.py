@@ -163,10 +163,12 @@ def _describe_prediction(capture: Capture, item: int, token: int, word: str, wor
         return _("The last vector gives every word a score. {word} is padding, so its prediction does not count.", word=word)
     best, chance, label = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].label
     if in_place:
-        return _("The last vector gives every word a score. At {word} the model says {best}, with a probability of {chance}.",
+        return _("The last vector gives every word a score, and a softmax turns the scores into probabilities. At {word} the "
+                 "model says {best}, with a probability of {chance}.",
                  word=word, best=quoted_glossed_token(word_of(best)), chance=percent(chance))
-    caption = _("The last vector gives every word a score. After {word} the model predicts {best}, with a probability of "
-                "{chance}.", word=word, best=quoted_glossed_token(word_of(best)), chance=percent(chance))
+    caption = _("The last vector gives every word a score, and a softmax turns the scores into probabilities. After {word} the "
+                "model predicts {best}, with a probability of {chance}.",
+                word=word, best=quoted_glossed_token(word_of(best)), chance=percent(chance))
     if label is None:
         return caption
     verdict = (_("That is the label, the word to predict here.") if label == best else
