@@ -85,7 +85,7 @@ def test_a_tile_shows_its_weights_and_hatches_what_is_masked(demo: Page) -> None
     seen = [(WEIGHTS[0, row, col], brightness(row, col)) for row in range(10) for col in range(row)]
     darkest, lightest = (pick(seen, key=lambda pair: pair[1])[0] for pick in (min, max))
     assert darkest == max(w for w, _ in seen) and lightest < 0.02  # a light page: dark is large
-    assert "masked" in canvas.locator("xpath=..").locator(".legend").inner_text()
+    assert "masked" in canvas.locator("xpath=ancestor::figure").locator(".legend").inner_text()
 
 
 # --- lines --------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def test_a_row_is_as_faint_as_what_it_keeps_is_little(serve: Callable[..., str],
     look(page, 1280, "light")
     canvas = page.locator('canvas[data-title="weights without special tokens"]')
     canvas.wait_for()
-    said = canvas.locator("xpath=..").locator(".readout").inner_text()
+    said = canvas.locator("xpath=ancestor::figure").locator(".readout").inner_text()
     assert said.count("(1)") == 2, said  # as the run counts: <bos> is 0
     found = re.search(r"\b1 of the kept ([\d.]+)%", said)
     assert found, said
@@ -337,7 +337,7 @@ def test_a_row_that_keeps_next_to_nothing_is_not_said_to_keep_0(serve: Callable[
     look(page, 1280, "light")
     canvas = page.locator('canvas[data-title*="without special tokens"]').first
     canvas.wait_for()
-    said = canvas.locator("xpath=..").locator(".readout").inner_text()
+    said = canvas.locator("xpath=ancestor::figure").locator(".readout").inner_text()
     assert "of the kept < 0.01%" in said and "(1)" in said and "(10)" in said, said
 
 

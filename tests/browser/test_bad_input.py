@@ -27,7 +27,7 @@ STAGE = {"source": "encoder.tok_embed", "target": "decoder.tok_embed"}
 
 # What a canvas reads where the pointer is: the cell, the name and the whole of one part, and all that is said.
 READ = """(canvas, nth) => {
-    const readout = canvas.parentElement.querySelector(".readout");
+    const readout = canvas.closest("figure").querySelector(".readout");
     const part = [...readout.querySelectorAll(":scope > span")].at(nth);
     return [canvas.dataset.hover, part.querySelector("bdi").textContent, part.textContent, readout.textContent];
 }"""

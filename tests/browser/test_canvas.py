@@ -50,7 +50,7 @@ def at(canvas: Locator, row: int, col: int) -> dict[str, float]:
 
 
 def readout(canvas: Locator) -> Locator:
-    return canvas.locator("xpath=..").locator(".readout")
+    return canvas.locator("xpath=ancestor::figure").locator(".readout")
 
 
 def has(canvas: Locator, name: str, value: str) -> None:
@@ -211,7 +211,7 @@ def test_odd_values_have_looks_of_their_own(open_demo: Callable[..., Page]) -> N
     assert colour(masked, 0, 9) not in seen  # hatched, not the look of an infinity that nobody asked for
     masked.hover(position=at(masked, 0, 9))
     assert readout(masked).inner_text().endswith("−∞ (masked)")
-    legend = masked.locator("xpath=..").locator(".legend")
+    legend = masked.locator("xpath=ancestor::figure").locator(".legend")
     assert legend.inner_text().split() == ["−1.82", "1.82", "masked", "NaN", "+∞", "−∞"]
 
 
@@ -224,7 +224,7 @@ def test_a_large_matrix_picks_in_its_own_indices(open_demo: Callable[..., Page])
     assert readout(large).inner_text().split() == ["row", "7", "column", "13", "3"]
     page.keyboard.press("End")
     says(page, "pick (2, 6, 998)")
-    assert "the largest in size of 6 values" in large.locator("xpath=..").inner_text()
+    assert "the largest in size of 6 values" in large.locator("xpath=ancestor::figure").inner_text()
 
 
 def test_the_theme_is_the_pages_and_a_new_one_redraws(open_demo: Callable[..., Page]) -> None:

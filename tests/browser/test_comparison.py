@@ -39,11 +39,11 @@ def cell(canvas: Locator, row: int, col: int) -> dict[str, float]:
 
 
 def readout(canvas: Locator) -> str:
-    return " ".join(canvas.locator("xpath=..").locator(".readout").inner_text().split())
+    return " ".join(canvas.locator("xpath=ancestor::figure").locator(".readout").inner_text().split())
 
 
 def legend(canvas: Locator) -> list[str]:
-    return canvas.locator("xpath=..").locator(".legend > span").all_text_contents()
+    return canvas.locator("xpath=ancestor::figure").locator(".legend > span").all_text_contents()
 
 
 def keep_and_change(page: Page, words: str) -> dict[str, str]:

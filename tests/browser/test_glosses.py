@@ -27,7 +27,7 @@ def test_they_are_at_the_labels_on_hover_and_in_the_table_until_switched_off(
         """The axes that have them, then whether the readout of a cell, the name of the picture and its table say one."""
         left, top, wide, high = map(float, (canvas.get_attribute("data-grid") or "").split(","))
         canvas.hover(position={"x": left + 0.5 * wide, "y": top + 1.5 * high})
-        readout = canvas.locator("xpath=..").locator(".readout").inner_text()
+        readout = canvas.locator("xpath=ancestor::figure").locator(".readout").inner_text()
         name, table = canvas.get_attribute("aria-label") or "", page.get_by_role("region").locator("table").inner_text()
         assert all("动物" in each for each in (readout, name, table))
         said = ["动物 (animal)" in each for each in (readout, name, table)]

@@ -83,12 +83,12 @@ def test_a_click_and_the_arrow_keys_tell_why(open_at: Open) -> None:
 
 def test_the_legend_names_what_is_there(open_at: Open) -> None:
     page = open_at()
-    legend = mask_map(page).locator("xpath=..").locator(".legend")
+    legend = mask_map(page).locator("xpath=ancestor::figure").locator(".legend")
     names = ["may attend", "blocked: padding", "blocked: future", "blocked: padding and future"]
     assert legend.locator("> span").all_text_contents() == names
     choices(page, "mask_kind").first.click()
     idle(page)
-    assert mask_map(page).locator("xpath=..").locator(".legend").locator("> span").all_text_contents() == names[:2]
+    assert mask_map(page).locator("xpath=ancestor::figure").locator(".legend").locator("> span").all_text_contents() == names[:2]
 
 
 GREYS = """(c, [x, y, n]) => {

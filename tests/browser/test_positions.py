@@ -222,7 +222,7 @@ def cell(canvas: Locator, row: int, col: int) -> dict[str, float]:
 def test_a_click_on_the_overview_redraws_the_window_at_full_precision(open_at: Open) -> None:
     page = open_at("matrix", pos_length="5000", pos_width="512")
     overview = drawn(page, "The whole table: 5,000 positions × 512 dimensions")
-    pooled = re.search(r"the largest in size of (\d+) values", overview.locator("xpath=..").inner_text())
+    pooled = re.search(r"the largest in size of (\d+) values", overview.locator("xpath=ancestor::figure").inner_text())
     assert pooled and int(pooled[1]) % 20 == 0  # 5000 rows in 250
     drawn(page, "Full precision: positions 0 to 23, dimensions 0 to 9")
     overview.click(position=cell(overview, 100, 60))
@@ -233,7 +233,7 @@ def test_a_click_on_the_overview_redraws_the_window_at_full_precision(open_at: O
     window.hover(position=cell(window, 7, 3))
     shown = float(window.get_attribute("data-hover").split(",")[2].replace("−", "-"))
     assert shown == pytest.approx(sinusoidal_table(1, 512, start=row + 7)[0, col + 3], abs=5.1e-6)
-    assert f"“{row + 7}”" in window.locator("xpath=..").locator(".readout").inner_text()
+    assert f"“{row + 7}”" in window.locator("xpath=ancestor::figure").locator(".readout").inner_text()
     window.click(position=cell(window, 7, 3))
     said = page.get_by_test_id("stText").filter(has_text=f"PE({row + 7}, {col + 3})")
     said.wait_for()

@@ -10,7 +10,7 @@ const { boxTiles, columnTiles } = await ui("components/heads/layout.js");
 /* A view in which a character is 8 pixels wide, a Chinese one and an emoji 14. */
 function viewOf(more) {
   const widthOf = (text) => [...text].reduce((sum, c) => sum + (c.codePointAt(0) > 0x2e80 ? 14 : 8), 0);
-  return { type: 14, small: 11, fill: true, widthOf, widthOfSmall: (text) => 0.8 * widthOf(text), ...more };
+  return { type: 14, small: 11, least: 9, fill: true, widthOf, widthOfSmall: (text) => 0.8 * widthOf(text), ...more };
 }
 
 /* A figure of a matrix with these labels, or with this number of rows or columns. */
@@ -20,7 +20,7 @@ function figureOf(rows, cols, { view = viewOf(), ...more } = {}) {
   const panel = {
     ...{ kind: "signed", title: "Scores", role: "output", rows: names(rows), cols: names(cols), glosses: {} },
     ...{ rowLetter: "T", colLetter: "S", rowAxis: "T", colAxis: "S", shape: [size(rows), size(cols)] },
-    ...{ full: [size(rows), size(cols)], values: [], high: 1, ...more },
+    ...{ full: [size(rows), size(cols)], block: [1, 1], values: [], high: 1, ...more },
   };
   return Object.assign(new FigureLayout(), { view, panel, labels: new Labels(view) });
 }
@@ -77,7 +77,27 @@ test("columns share a cell where they are too many, except columns of tokens", (
   assert.equal(many.group, 3);
   const tokens = figureOf(words(4), words(200));
   tokens.fillIn(200, 400, 200, true, true);
-  assert.deepEqual([tokens.group, tokens.w], [1, 7]); // the view scrolls
+  assert.deepEqual([tokens.group, tokens.w], [1, 10]); // the drawing scrolls
+});
+
+test("every label has a place; where there is no room for them, the drawing scrolls", () => {
+  for (const [n, least] of [
+    [12, 9],
+    [40, 9],
+    [90, 9],
+    [90, 14],
+  ]) {
+    const figure = figureOf(words(n), words(n), { view: viewOf({ least }) });
+    figure.fillIn(500, 400, 200, true, true);
+    assert.ok(figure.h > least && figure.w > least, `${n}: ${figure.w} × ${figure.h}`);
+    assert.ok(figure.labels.rowType >= least && figure.labels.rowType < figure.h);
+    assert.equal(figure.scrolls, n > 12);
+    assert.ok(figure.seenWide <= 500 && figure.seenHigh <= 400, `${figure.seenWide} × ${figure.seenHigh}`);
+    assert.equal(figure.seenWide < figure.wide || figure.seenHigh < figure.high, figure.scrolls);
+  }
+  const features = figureOf(words(40), words(512), { colLetter: "D" });
+  features.fillIn(500, 400, 200, true, true); // features are a scale: all are seen at once
+  assert.ok(features.w < 9 && features.seenWide === features.wide);
 });
 
 test("labels are horizontal, slanted or stacked", () => {

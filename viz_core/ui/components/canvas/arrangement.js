@@ -6,7 +6,7 @@ const LARGEST = 200; // pixels of a cell when filling a box
 const LABEL_STEP = 17; // pixels of a cell whose column has a label
 
 /* Fit figures in one row of this size with the largest common cell width. Return the area of their cells, and whether
- * they are wider than the row even with the smallest cells. */
+ * one of them scrolls even with the smallest cells. */
 export function fillRow(figures, width, height, gap = GAP) {
   const room = width - gap * (figures.length - 1);
   const sum = (of) => figures.reduce((total, f) => total + of(f), 0);
@@ -43,7 +43,7 @@ export function fillRow(figures, width, height, gap = GAP) {
     const all = sum(share);
     for (const f of figures) f.fillIn((room * share(f)) / all, height, LARGEST);
   }
-  return [sum((f) => f.cols * f.w * f.panel.shape[0] * f.h), sum((f) => f.wide) > room];
+  return [sum((f) => f.area), figures.some((f) => f.scrolls)];
 }
 
 /* Arrange figures in one row with the largest common cell; returns false if cells would be too small. */

@@ -6,7 +6,7 @@ import { Figure } from "./figure.js";
 import { GAP, MAX_CELL } from "./figure_layout.js";
 import { Lookup, NARROW } from "./lookup.js";
 import { brightness, computedChannels } from "../common/colours.js";
-import { isNarrow, isPresented, make, smallType, typeSize } from "../common/dom.js";
+import { isNarrow, isPresented, leastType, make, smallType, typeSize } from "../common/dom.js";
 import { unpack } from "../common/packing.js";
 import { ending, reportLater } from "../common/reports.js";
 
@@ -14,7 +14,7 @@ const GAP_ROWS = 10; // CSS pixels between two rows of figures
 const SIGN_GAP = 8; // beside an operator
 const SIGN_HIGH = 72; // of an operator between two rows
 const ARROW = 72; // of the arrow from inputs to outputs
-const CUT_OFF = 0.001; // weight of an arrangement that is cut off
+const CUT_OFF = 0.001; // weight of an arrangement that is not seen at once
 const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -121,7 +121,9 @@ class View {
   /* Scroll to the picked cell and return its rectangle on the screen, for the page frame. */
   reveal() {
     if (this.lookup) return this.lookup.reveal();
-    const place = () => this.figures.find((f) => f.picked() !== null)?.pickedRect();
+    const figure = this.figures.find((f) => f.picked() !== null);
+    const place = () => figure?.pickedRect();
+    figure?.bringIntoView(figure.picked());
     const box = this.root.getBoundingClientRect();
     const cell = place();
     if (cell && this.fill && (cell.bottom > box.bottom || cell.right > box.right || cell.top < box.top))
@@ -162,14 +164,17 @@ class View {
     if (!this.fill || this.equation) this.shareLegend(false);
     const together = this.fill ? this.fillBox(inputs, outputs, split) : this.fitAll(inputs, outputs, split);
     this.root.classList.toggle("stacked", !together);
-    this.root.classList.toggle("wide", Boolean(this.fill && this.tooWide)); // scrolls horizontally
+    this.root.classList.toggle("wide", Boolean(this.fill && this.scrolls));
     this.arrow.hidden = !split || this.equation;
     this.arrow.textContent = together ? "→" : "↓";
     for (const f of this.figures) f.draw();
   }
 
   paint() {
-    for (const f of this.figures) f.paint();
+    for (const f of this.figures) {
+      f.followPick();
+      f.paint();
+    }
   }
 
   forgetPicture() {
@@ -244,8 +249,8 @@ class View {
       let cutOff = false;
       for (const row of rows) {
         area += this.fillRow(row, wide(row.length), room);
-        high += Math.max(...row.map((f) => f.high));
-        cutOff ||= this.tooWide;
+        high += Math.max(...row.map((f) => f.seenHigh));
+        cutOff ||= this.scrolls;
       }
       return cutOff || high > height ? area * CUT_OFF : area;
     };
@@ -283,8 +288,8 @@ class View {
 
   /* Fit figures in one row of this size; returns the area of their cells. */
   fillRow(figures, width, height, gap) {
-    const [area, tooWide] = fillRow(figures, width, height, gap);
-    this.tooWide = tooWide;
+    const [area, scrolls] = fillRow(figures, width, height, gap);
+    this.scrolls = scrolls;
     return area;
   }
 
@@ -302,7 +307,7 @@ class View {
     this.paper = read("background-color");
     this.accent = read("primary-color");
     this.border = read("border-color");
-    [this.type, this.small, this.isPresented] = [typeSize(), smallType(), isPresented()];
+    [this.type, this.small, this.least, this.isPresented] = [typeSize(), smallType(), leastType(), isPresented()];
     this.theme = [this.ink, this.paper, this.accent, this.border, style.fontFamily, this.type].join();
     this.font = `${this.type}px ${style.fontFamily}`;
     this.widths.clear();

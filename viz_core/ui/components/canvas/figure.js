@@ -9,6 +9,7 @@ import { Labels } from "./labels.js";
 import { drawLegend } from "./legend.js";
 import { Sign } from "./sign.js";
 import { panelTable } from "./table.js";
+import { FigureWindow } from "./window.js";
 import { blend, brightness, channels, rgbOf, shadesOf, wordOf } from "../common/colours.js";
 import { labelNode, make, nameLanguage, say, set } from "../common/dom.js";
 import { pattern } from "../common/hatching.js";
@@ -46,14 +47,15 @@ export class Figure extends FigureLayout {
     this.foot.append(this.legend, this.readout);
     this.head = make("div", "head");
     this.head.append(this.title, this.axes);
-    this.node.append(this.head, this.canvas, this.foot);
+    this.window = new FigureWindow(this);
+    this.node.append(this.head, this.window.node, this.foot);
     this.asTable = new ValuesTable(this.foot, this.node, () => panelTable(this));
     this.readout.setAttribute("aria-live", "polite");
     set(this.canvas, {
       role: "application",
       "aria-keyshortcuts": [...Object.keys(KEYS), "Home", "End", "Escape"].join(" "),
     });
-    Object.assign(this.canvas, { tabIndex: 0, replay: (pen) => this.replay(pen) });
+    Object.assign(this.canvas, { tabIndex: 0, replay: (pen) => this.replay(pen), unfold: () => this.unfold() });
     this.front = this.canvas.getContext("2d");
     this.base = make("canvas"); // the cells only, so that hovering redraws little
     // the whole picture, drawn off-screen, because text on an attached canvas costs a layout of the page
@@ -149,44 +151,49 @@ export class Figure extends FigureLayout {
   pickedRect() {
     const { left, top } = this.canvas.getBoundingClientRect();
     const cell = this.picked();
-    const {
-      w,
-      h,
-      group,
-      panel: { shape },
-    } = this;
-    const [r, k] = [Math.floor(cell / shape[1]), Math.floor((cell % shape[1]) / group)];
-    return new DOMRect(left + this.left + k * w, top + this.top + r * h, w, h);
+    const { w, h } = this;
+    const [r, k] = this.drawnAt(cell);
+    const { across, down } = this.window;
+    return new DOMRect(left + this.left + k * w - across, top + this.top + r * h - down, w, h);
   }
 
   /* Draw the cells into `base`, then show them. */
   draw() {
     const { canvas, base, sheet, view } = this;
     this.scale = window.devicePixelRatio || 1;
-    const [width, height] = [this.wide, this.high].map((side) => Math.round(side * this.scale));
+    const [width, height] = [this.seenWide, this.seenHigh].map((side) => Math.round(side * this.scale));
     for (const each of [canvas, base, sheet]) // setting the size recreates a canvas, which takes time
       if (each.width !== width || each.height !== height) Object.assign(each, { width, height });
-    Object.assign(canvas.style, { width: `${this.wide}px`, height: `${this.high}px` });
-    this.node.style.width = `${this.view.fill ? Math.max(this.width, this.wide) : this.width}px`;
+    Object.assign(canvas.style, { width: `${this.seenWide}px`, height: `${this.seenHigh}px` });
+    this.node.style.width = `${this.width}px`;
     this.node.classList.toggle("narrow", !this.oneFoot(this.width));
-    const pen = base.getContext("2d");
-    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    this.drawCells(pen);
-    this.writeValues(pen);
+    this.window.resize();
+    this.followPick();
+    this.mixCells();
+    this.drawBase();
     this.describe();
     this.paint();
     canvas.dataset.theme = view.dark ? "dark" : "light";
-    canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // the position of the cells in CSS pixels
     canvas.dataset.drawn = this.panel.digest;
     // the smallest font size in it
-    canvas.dataset.type = Math.min(view.type - 1, this.labels.below || this.labels.dense ? view.small : Infinity);
+    const { below, colType, rowType, bare } = this.labels;
+    canvas.dataset.type = Math.min(view.type - 1, below ? view.small : colType, bare ? Infinity : rowType, colType);
     canvas.dataset.glosses = this.labels.below; // the axes whose labels have glosses
   }
 
-  /* Draw one pixel for each cell and scale up without smoothing. Masked cells are transparent over hatching. */
-  drawCells(pen) {
-    const { panel, view, group, cols, w, h, left, top } = this;
+  /* Draw the cells that are seen into `base`. */
+  drawBase() {
+    const { base, scale, left, top, window } = this;
+    const pen = base.getContext("2d");
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, this.seenWide, this.seenHigh);
+    window.inside(pen, "cells", () => this.drawCells(pen));
+    this.canvas.dataset.grid = [left - window.across, top - window.down, this.w, this.h]; // of the cells in CSS pixels
+  }
+
+  /* Compute one pixel for each cell. Masked cells are transparent over hatching. */
+  mixCells() {
+    const { panel, view, group, cols } = this;
     const [rows, sent] = panel.shape;
     const table = this.table();
     const [low, high] = panel.log ? [Math.log(panel.low), Math.log(panel.high)] : [panel.low, panel.high];
@@ -215,8 +222,15 @@ export class Figure extends FigureLayout {
       if (code) this.hatched.add(code);
       words[i] = faded(table[look || shade(x)], row);
     }
-    const picture = new OffscreenCanvas(cols, rows);
-    picture.getContext("2d").putImageData(pixels, 0, 0);
+    this.picture = new OffscreenCanvas(cols, rows);
+    this.picture.getContext("2d").putImageData(pixels, 0, 0);
+  }
+
+  /* Draw the cells, scaled up without smoothing, and the values in them. */
+  drawCells(pen) {
+    const { panel, view, picture, cols, w, h, left, top } = this;
+    const [rows] = panel.shape;
+    if (!this.shown.length) return;
     if (this.found.has("masked")) {
       pen.fillStyle = pattern(pen, this.scale, { ...view.colours.masked, mark: "lines" });
       pen.fillRect(left, top, cols * w, rows * h);
@@ -232,6 +246,7 @@ export class Figure extends FigureLayout {
     }
     Object.assign(pen, { strokeStyle: view.border, lineWidth: 1 });
     pen.strokeRect(left - 0.5, top - 0.5, cols * w + 1, rows * h + 1);
+    this.writeValues(pen);
   }
 
   /* Return the colour of each shade from low to high, and of each special value, as a pixel's 32-bit word. */
@@ -309,9 +324,10 @@ export class Figure extends FigureLayout {
   cellAt(event) {
     const box = this.canvas.getBoundingClientRect();
     const [rows] = this.panel.shape;
-    const k = Math.floor((event.clientX - box.left - this.left) / this.w);
-    const r = Math.floor((event.clientY - box.top - this.top) / this.h);
-    return k >= 0 && r >= 0 && k < this.cols && r < rows ? this.shown[r * this.cols + k] : null;
+    const [x, y] = [event.clientX - box.left - this.left, event.clientY - box.top - this.top];
+    const k = Math.floor((x + this.window.across) / this.w);
+    const r = Math.floor((y + this.window.down) / this.h);
+    return x >= 0 && y >= 0 && k < this.cols && r < rows ? this.shown[r * this.cols + k] : null;
   }
 
   setHover(cell) {
@@ -350,6 +366,46 @@ export class Figure extends FigureLayout {
     const [down, right] = step ?? [0, 0];
     if (key === "Enter") return this.view.choose([this.index, row, col], false);
     this.setHover(this.sent(move(row, down * block[0], full[0]), end ?? move(col, right * block[1], full[1])));
+    this.bringIntoView(this.hover);
+  }
+
+  /* Return the drawn row and column of a sent cell. */
+  drawnAt(cell) {
+    return [Math.floor(cell / this.panel.shape[1]), Math.floor((cell % this.panel.shape[1]) / this.group)];
+  }
+
+  /* Scroll to a new pick; a reader may scroll away from it. */
+  followPick() {
+    const pick = this.picked() === null ? "" : String(this.view.pick);
+    if (pick && pick !== this.followed) this.bringIntoView(this.picked());
+    this.followed = pick;
+  }
+
+  bringIntoView(cell) {
+    if (this.scrolls) this.window.reveal(...this.drawnAt(cell));
+  }
+
+  /* See `unfold` in common/dom.js. */
+  unfold() {
+    if (!this.scrolls) return null;
+    const { wide, high, width, seenWide, seenHigh } = this;
+    const { across, down } = this.window;
+    const size = (own) => {
+      Object.assign(this, own);
+      this.view.root.classList.toggle("whole", !own.scrolls);
+      this.draw();
+    };
+    size({ seenWide: wide, seenHigh: high, width: Math.max(width, wide), scrolls: false });
+    return () => {
+      size({ seenWide, seenHigh, width, scrolls: true });
+      this.window.scrollTo(across, down);
+    };
+  }
+
+  /* Draw what is seen after the drawing has been scrolled. */
+  scrolled() {
+    this.drawBase();
+    this.paint();
   }
 
   /* Copy `base`, then draw labels, hovered cell and picked cell. */
@@ -368,38 +424,39 @@ export class Figure extends FigureLayout {
 
   /* Draw the labels, the hovered cell and the picked cell. */
   drawAround(pen, hover) {
-    const { view, panel, w, h, left, top } = this;
+    const { view, w, h, left, top } = this;
     const picked = this.picked();
-    const place = (cell) => [Math.floor(cell / panel.shape[1]), Math.floor((cell % panel.shape[1]) / this.group)];
     const box = ([r, k], out, colour, line) => {
       Object.assign(pen, { strokeStyle: colour, lineWidth: line });
       pen.strokeRect(left + k * w - out, top + r * h - out, w + 2 * out, h + 2 * out);
     };
-    if (hover !== null) {
-      const [r, k] = place(hover);
+    this.window.inside(pen, "cells", () => {
+      if (hover === null) return;
+      const [r, k] = this.drawnAt(hover);
       Object.assign(pen, { fillStyle: view.ink, globalAlpha: 0.55 });
       pen.fillRect(left + (k + 0.5) * w - 0.5, top, 1, r * h);
       pen.fillRect(left, top + (r + 0.5) * h - 0.5, k * w, 1);
       pen.globalAlpha = 1;
       box([r, k], 1.5, view.paper, 1);
       box([r, k], 0.5, view.ink, 1);
-    }
-    this.labels.draw(pen, this, ...(picked === null ? [] : place(picked)));
-    if (picked !== null) {
-      const [r, k] = place(picked);
-      const [, row, col] = view.pick;
-      box([r, k], 2.5, view.paper, 2); // a halo separates the outline from cells of the same colour
-      box([r, k], 0.5, view.accent, view.type > 14 ? 6 : 3); // thicker in presenter's mode
-      this.labels.row(pen, this, r, this.rowName(row), view.accent);
-      this.labels.column(pen, this, k, this.colName(col), view.accent);
-    }
+    });
+    const [row, col] = picked === null ? [] : this.drawnAt(picked);
+    this.window.inside(pen, "rows", () => this.labels.drawRows(pen, this, row));
+    this.window.inside(pen, "cols", () => this.labels.drawColumns(pen, this, col));
+    if (picked === null) return;
+    this.window.inside(pen, "cells", () => {
+      box([row, col], 2.5, view.paper, 2); // a halo separates the outline from cells of the same colour
+      box([row, col], 0.5, view.accent, view.type > 14 ? 6 : 3); // thicker in presenter's mode
+    });
+    const [, y, x] = view.pick;
+    this.window.inside(pen, "rows", () => this.labels.row(pen, this, row, this.rowName(y), view.accent));
+    this.window.inside(pen, "cols", () => this.labels.column(pen, this, col, this.colName(x), view.accent));
   }
 
   /* See `replay` in common/dom.js. */
   replay(pen) {
     if (!this.shown) return;
-    this.drawCells(pen);
-    this.writeValues(pen);
+    this.window.inside(pen, "cells", () => this.drawCells(pen));
     this.drawAround(pen, null);
   }
 
@@ -442,6 +499,7 @@ export class Figure extends FigureLayout {
         make("b", "", value(cell)),
       );
     }
+    this.window.describe();
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
     canvas.dataset.pick = picked === null ? "" : this.view.pick.slice(1).join();
     const about = { title: panel.title, rows: panel.full[0], columns: panel.full[1] };

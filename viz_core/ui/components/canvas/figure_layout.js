@@ -7,9 +7,13 @@ export const MIN_CELL = 2; // CSS pixels of a cell
 export const MAX_CELL = 34; // of a cell in a column of figures
 const WRITTEN = 48; // of a cell with a number in it
 const MAX_HEIGHT = 480; // of the cells of a figure in a column of figures
+const MAX_HIGH = 640; // of all that is seen of such a figure at once
 export const FINE = 0.25; // step of the size of a cell in a box
 const CRISP = 8; // cells of at least this size have whole pixels
-const LEAST_NAMED = 7; // of a cell with a label in a box
+const SQUARE = 7; // of a cell that is about as high as wide, at least
+const CELLS = 0.75; // of the height of a figure in a box: about the share of its cells
+const LEAST_ROWS = 4; // that a figure shows at once, at least
+export const BAR = 12; // pixels of a scroll bar, as in canvas.css
 const ONE_FOOT = 500; // of a figure whose foot has one line
 export const LABEL_FONT = 14; // the default font size
 export const GAP = 24; // between two figures
@@ -23,7 +27,8 @@ const whole = (size) => (size < CRISP ? Math.floor(size / FINE) * FINE : Math.fl
 
 /* A subclass has the `panel`, its `labels`, and the `view` with the widths of texts. The methods set the number of
  * drawn columns (`cols`, each of `group` sent ones), the size of a cell (`w`, `h`), the space before the cells (`left`,
- * `top`), the size of the drawing (`wide`, `high`), and the width of the figure (`width`). */
+ * `top`), the size of the drawing (`wide`, `high`), the part of it that is seen at once (`seenWide`, `seenHigh`),
+ * whether it `scrolls`, and the width of the figure (`width`). */
 export class FigureLayout {
   /* The width in pixels of a value written into a cell. */
   get valueRoom() {
@@ -53,34 +58,41 @@ export class FigureLayout {
     const [rows, cols] = panel.shape;
     labels.height = Infinity;
     labels.measure(panel, width, this.view.drawn + width);
+    labels.placeRows(MAX_HEIGHT / rows);
     const room = width - labels.left - labels.placeColumns(cap).beyond - 1;
     const written = this.valueRoom;
     const most = cap >= MAX_CELL && cols * written <= room ? written : Math.min(cap, MAX_CELL);
-    this.group = Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    const [leastHigh, leastWide] = this.leastCell();
+    this.group = labels.isComplete(1) ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
-    this.w = clamp(Math.floor(room / this.cols), MIN_CELL, most);
+    this.w = clamp(Math.floor(room / this.cols), leastWide, Math.max(most, leastWide));
     this.upright = panel.kind === "ids" && this.w < written && this.w >= LABEL_FONT; // ids are rotated to fit
     const tall = this.upright ? written : clamp(this.w, labels.step + 1, MAX_CELL);
-    this.h = clamp(Math.floor(MAX_HEIGHT / rows), MIN_CELL, tall);
-    this.measureWhole(width);
+    this.h = clamp(Math.floor(MAX_HEIGHT / rows), leastHigh, tall);
+    this.measureWhole(width, MAX_HIGH);
+  }
+
+  /* Return the smallest height and width of a cell: with a label, that of the label. */
+  leastCell() {
+    return [0, 1].map((axis) => Math.max(MIN_CELL, this.panel.shape[axis] > 1 ? this.labels.leastCell(axis) : 0));
   }
 
   /* Choose the largest cells for `width` × `height` pixels, at most `cap` wide. Token-by-token cells have an aspect
-   * ratio of at most 2; with many tokens they keep a legible size, and the view scrolls. */
+   * ratio of at most 2; cells with labels keep the size of a label, and the drawing scrolls. */
   sizesIn(width, height, cap) {
     const { panel, labels, view } = this;
     const [rows, cols] = panel.shape;
-    const tokens = (names, letter) => names && !panel.overview && "TS".includes(letter) && !view.equation;
-    const floor = (names, letter) => (tokens(names, letter) ? LEAST_NAMED : MIN_CELL);
     labels.height = height;
     labels.measure(panel, width, view.drawn + width);
+    labels.placeRows((height * CELLS) / rows);
+    const [leastHigh, leastWide] = this.leastCell();
     const guess = Math.min(cap, (width - labels.left) / cols);
     const room = width - labels.left - labels.placeColumns(guess).beyond - 1;
-    this.group = tokens(panel.cols, panel.colLetter) ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.group = labels.isComplete(1) ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
-    const wide = clamp(whole(room / this.cols), floor(panel.cols, panel.colLetter), whole(cap));
+    const wide = clamp(whole(room / this.cols), leastWide, Math.max(leastWide, whole(cap)));
     const named = panel.rows && panel.cols && panel.colLetter;
-    const square = named && rows > 1 && cols > 1 && wide >= LEAST_NAMED;
+    const square = named && rows > 1 && cols > 1 && wide >= SQUARE;
     const free = square ? 0 : labels.step * 3;
     const ids = panel.kind === "ids";
     // a single column is not a thin line, and its ids are written horizontally
@@ -93,11 +105,15 @@ export class FigureLayout {
     // Lines above and below the cells: one each; below, two in a narrow figure, three in an equation or with gaps;
     // above, as many as the titles of an equation need.
     for (const lines of view.shared ? [2] : [2, view.equation ? 3 + view.headLines : this.gaps ? 4 : 3]) {
-      const space = height - (view.type + 7) * lines - 6 - labels.placeColumns(wide).top - 2;
-      const high = Math.max(floor(panel.rows, panel.rowLetter), whole(space / rows));
+      const drawing = height - (view.type + 7) * lines - 6;
+      const high = Math.max(leastHigh, whole((drawing - labels.placeColumns(wide).top - 2) / rows));
       this.w = Math.min(thick, Math.max(broad * high, free, ids ? this.valueRoom : 0));
       this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
-      this.measureWhole(width);
+      this.measureWhole(width, drawing);
+      if (this.seenHigh < this.high && this.h > leastHigh) {
+        this.h = Math.max(leastHigh, whole((this.room - this.top - 2) / rows));
+        this.measureWhole(width, drawing);
+      }
       if (this.oneFoot(this.width)) return;
     }
   }
@@ -115,13 +131,31 @@ export class FigureLayout {
     return found.length < 3 ? 0 : found.reduce((sum, name) => sum + this.view.widthOf(name) + CLASS_MARK, 0);
   }
 
-  measureWhole(width) {
-    const { top, beyond } = this.labels.placeColumns(this.w);
+  /* Measure the drawing, and the part of it that is seen in this width and height: below it, a line says which one. */
+  measureWhole(width, height) {
+    const { labels, view } = this;
+    labels.placeRows(this.h);
+    const { top, beyond } = labels.placeColumns(this.w);
     [this.left, this.top] = [this.labels.left, top];
     this.wide = this.left + this.cols * this.w + beyond + 1;
     this.high = this.top + this.panel.shape[0] * this.h + 2;
-    const least = this.view.fill ? Math.min(MIN_FIGURE, this.view.widthOf(this.panel.title, true) + 8) : MIN_FIGURE;
-    this.width = Math.min(width, Math.max(this.wide, least));
+    const tooHigh = this.high > height;
+    const across = this.wide + (tooHigh ? BAR : 0) > width;
+    const least = this.top + Math.min(LEAST_ROWS, this.panel.shape[0]) * this.h;
+    const room = Math.max(least, height - (across ? BAR : 0) - (across || tooHigh ? view.type + 7 : 0));
+    const down = this.high > room;
+    this.room = room; // for the height of what is seen
+    this.scrolls = across || down;
+    this.seenWide = across ? width - (down ? BAR : 0) : this.wide;
+    this.seenHigh = down ? room : this.high;
+    const title = view.fill ? Math.min(MIN_FIGURE, view.widthOf(this.panel.title, true) + 8) : MIN_FIGURE;
+    this.width = Math.min(width, Math.max(this.wide + (down ? BAR : 0), title));
+  }
+
+  /* The pixels of the cells that are seen at once. */
+  get area() {
+    const { panel, cols, w, h, left, top, seenWide, seenHigh } = this;
+    return Math.min(cols * w, seenWide - left) * Math.min(panel.shape[0] * h, seenHigh - top);
   }
 
   /* Whether the title and the short axes are wider than the figure. */

@@ -2,7 +2,9 @@
  *
  * Column labels are horizontal if they fit. Otherwise Chinese, Japanese and Korean labels are stacked, one character
  * per line, and others are slanted by 45°, or rotated by 90° if a slanted one would cross a stacked one. Labels that
- * would overlap are rotated and smaller. Labels that are still too long are shortened; the readout has the whole label.
+ * would overlap are rotated and smaller, at least `view.least` pixels, for which a cell has space. Numbers, and labels
+ * of blocks and of features, are those of a scale: every n-th is drawn. Labels that are too long are smaller, then
+ * shortened; the readout has the whole label.
  *
  * Glosses are below the labels of an axis in a smaller font if all fit, or after slanted labels. */
 
@@ -14,12 +16,23 @@ const STACKED =
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー\u3001-\u303f\uff01-\uff1f]{1,6}$/u;
 // number of stacked characters, 0 for other labels
 const stacked = (name) => (STACKED.test(name) ? [...name].length : 0);
+const STEPS = [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200]; // between the labels of a scale
 const GLOSS_OPACITY = 0.8;
 const GLOSS_GAP = 6; // pixels between a slanted label and its gloss
 const LINES = 25; // minimum height of a figure with glosses at its columns, in lines
 const MAX_GLOSSED = 200; // labels of an axis with glosses at most: more would not be legible
-const ROW_LABEL_WIDTH = 110; // pixels of a label at the default font size
-const COL_LABEL_WIDTH = 84; // the same above a column
+const ROW_LABEL_WIDTH = 160; // pixels of a label at the default font size
+const COL_LABEL_HEIGHT = [84, 130]; // the same of a label above a column: in a low figure, and at most
+const COL_LABEL_SHARE = 0.2; // of the height of a figure
+
+/* Return which of n labels are drawn between two of them, if each needs `space` and a cell has `size` pixels. The label
+ * of a pick is drawn later. */
+function standing(n, size, space, picked, [first, last]) {
+  const by = STEPS.find((each) => each * size >= space) ?? Math.ceil(space / size);
+  const free = (at) => at >= first && at <= last && at !== picked;
+  const apart = (at) => by === 1 || picked === undefined || Math.abs(at - picked) * size >= space;
+  return Array.from({ length: Math.ceil(n / by) }, (_, i) => i * by).filter((at) => free(at) && apart(at));
+}
 
 export class Labels {
   constructor(view) {
@@ -28,23 +41,25 @@ export class Labels {
 
   /* Measure the labels of a panel for a figure of this width; cached, because several cell sizes are tried. */
   measure(panel, width, key) {
-    key += `${this.bare} ${this.showRowGlosses}`;
+    key += `${this.bare} ${this.showRowGlosses} ${this.height}`;
     if (this.key === key) return;
     Object.assign(this, { key, panel });
     const { view } = this;
     const grow = view.type / 14;
-    const lengths = (names, room) => names.map((name) => Math.min(view.widthOf(name, true), room));
-    const number = (n) => [String(panel.full[n] - 1)];
+    const lengths = (names, n) => (names ?? [String(panel.full[n] - 1)]).map((name) => view.widthOf(name, true));
     this.rowRoom = clamp(width * (view.fill ? 0.3 : 0.22), 56, ROW_LABEL_WIDTH * grow);
-    this.colRoom = COL_LABEL_WIDTH * grow;
-    this.rowText = this.bare ? 0 : Math.ceil(Math.max(0, ...lengths(panel.rows ?? number(0), this.rowRoom)));
+    this.colRoom = clamp(this.height * COL_LABEL_SHARE, ...COL_LABEL_HEIGHT.map((high) => high * grow));
+    this.longestRow = this.bare ? 0 : Math.max(0, ...lengths(panel.rows, 0));
     this.rowGlosses =
       this.bare || !this.showRowGlosses
         ? null
         : this.fitting(panel.rows, (say) => view.widthOfSmall(say) <= this.rowRoom);
-    for (const said of this.rowGlosses?.values() ?? [])
-      this.rowText = Math.max(this.rowText, Math.ceil(view.widthOfSmall(said)));
-    this.cols = lengths(panel.cols ?? number(1), this.colRoom);
+    this.longestRowGloss = Math.max(
+      0,
+      ...[...(this.rowGlosses?.values() ?? [])].map((said) => view.widthOfSmall(said)),
+    );
+    this.lengths = lengths(panel.cols, 1);
+    this.cols = this.lengths.map((length) => Math.min(length, this.colRoom));
     this.colText = Math.ceil(Math.max(0, ...this.cols));
     this.stacks = panel.cols?.map(stacked);
     this.turned = Boolean(this.stacks?.some((high, k) => high && k && !this.stacks[k - 1]));
@@ -71,6 +86,33 @@ export class Labels {
     return [this.rowGlosses && "rows", this.colGlosses && "cols"].filter(Boolean).join(" ");
   }
 
+  /* Whether each label of the rows (axis 0) or columns (axis 1) is drawn: not those of a scale. */
+  isComplete(axis) {
+    const { rows, cols, rowLetter, colLetter, block } = this.panel;
+    const [names, letter] = axis ? [cols, colLetter] : [rows, rowLetter];
+    return Boolean(names) && letter !== "D" && block[axis] === 1;
+  }
+
+  /* The smallest height of a row or width of a column with a label, 0 where labels are those of a scale. */
+  leastCell(axis) {
+    return this.isComplete(axis) ? this.view.least + 1 : 0;
+  }
+
+  /* Return the font size in a row or column of this many pixels. */
+  typeIn(size, most = this.view.type) {
+    return clamp(Math.floor(size) - 1, Math.min(this.view.least, most), most);
+  }
+
+  /* Choose the size of row labels for cells `h` pixels high. */
+  placeRows(h) {
+    this.rowType = this.isComplete(0) ? this.typeIn(h) : this.view.type;
+  }
+
+  /* The width of the row labels in pixels. */
+  get rowText() {
+    const named = Math.min((this.longestRow * this.rowType) / this.view.type, this.rowRoom);
+    return Math.ceil(Math.max(named, this.longestRowGloss));
+  }
   get left() {
     return this.rowText + 8;
   }
@@ -82,6 +124,7 @@ export class Labels {
    * one. */
   placeColumns(w) {
     const { panel, view, cols, stacks, colText } = this;
+    this.colType = view.type;
     this.upright = !panel.cols || colText + 6 <= w;
     const low = this.height < LINES * (view.small + 3); // a low figure has no space for glosses
     const names = low || !this.showColGlosses ? null : panel.cols;
@@ -97,8 +140,10 @@ export class Labels {
     let top = 0;
     let beyond = 1;
     if (this.dense) {
-      cols.forEach((length, k) => {
-        top = Math.max(top, stacks[k] ? stacks[k] * (view.small + 2) : (length * view.small) / view.type + 4);
+      this.colType = this.typeIn(w, view.small);
+      this.lengths.forEach((length, k) => {
+        const long = Math.min((length * this.colType) / view.type, this.colRoom) + 4;
+        top = Math.max(top, stacks[k] ? stacks[k] * (this.colType + 2) : long);
       });
       return { top: Math.ceil(top) + 8, beyond };
     }
@@ -141,27 +186,32 @@ export class Labels {
     return this.step / SLANT - 2;
   } // distance of slanted labels in pixels
 
-  /* Draw every n-th label if not all fit; the labels of a pick replace their neighbours. */
-  draw(pen, figure, pickedRow, pickedCol) {
-    const { panel, cols, w, h, group } = figure;
-    const { block, shape } = panel;
-    const every = (space, size) =>
-      [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200].find((n) => n * size >= space) ?? Math.ceil(space / size);
-    const tall = this.step;
-    const wide = this.columnDistance;
-    const free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
-    for (let r = 0, by = every(panel.rows ? tall : 2 * tall, h); r < shape[0]; r += by)
-      if (free(r, pickedRow, h, tall)) this.row(pen, figure, r, figure.rowName(r * block[0]));
-    for (let k = 0, by = every(this.dense ? this.view.small + 1 : wide, w); k < cols; k += by)
-      if (free(k, pickedCol, w, wide)) this.column(pen, figure, k, figure.colName(k * group * block[1]));
+  /* Draw the row labels that are seen. Of a scale, every n-th one that fits, and the label of a pick replaces its
+   * neighbours. */
+  drawRows(pen, figure, picked) {
+    const { rows, block, shape } = figure.panel;
+    const space = this.isComplete(0) ? 0 : (rows ? 1 : 2) * this.step;
+    for (const r of standing(shape[0], figure.h, space, picked, figure.window.rows))
+      this.row(pen, figure, r, figure.rowName(r * block[0]));
   }
 
+  /* The same for columns. */
+  drawColumns(pen, figure, picked) {
+    const { cols, group } = figure;
+    const each = group * figure.panel.block[1];
+    const space = this.isComplete(1) ? 0 : this.dense ? this.colType + 1 : this.columnDistance;
+    for (const k of standing(cols, figure.w, space, picked, figure.window.cols))
+      this.column(pen, figure, k, figure.colName(k * each));
+  }
+
+  /* Draw the label of a row; `back` is the background of a picked one, which does not cover its neighbours. */
   row(pen, { left, top, h }, r, name, back) {
     if (this.bare) return; // the rows have the labels of the previous panel
     const said = this.rowGlosses?.get(name);
     const middle = top + (r + 0.5) * h;
     const apart = said ? this.view.small / 2 + 1 : 0;
-    this.write(pen, name, this.rowText, left - 5, middle - apart, "right", back);
+    const room = { wide: this.rowText, high: this.isComplete(0) ? h : Infinity, size: this.rowType };
+    this.write(pen, name, room, left - 5, middle - apart, "right", back);
     if (said) this.small(pen, said, left - 5, middle - apart + this.step / 2 + this.view.small / 2 + 1, "right");
   }
 
@@ -169,15 +219,19 @@ export class Labels {
     const x = left + (k + 0.5) * w;
     const said = this.colGlosses?.get(name);
     const under = this.colGlosses ? this.view.small + 3 : 0;
+    const size = this.colType;
     if (said && this.upright) this.small(pen, said, x, top - 4 - this.view.small / 2, "center");
-    if (this.upright)
-      return this.write(pen, name, this.colText, x, top - 5 - under - this.view.type / 2, "center", back);
-    const size = this.dense && !back ? this.view.small : this.view.type;
-    if (stacked(name) && !this.colGlosses) return this.stack(pen, name, x, top - 5, back, size);
+    if (this.upright) {
+      const room = { wide: this.colText, high: Infinity, size };
+      return this.write(pen, name, room, x, top - 5 - under - this.view.type / 2, "center", back);
+    }
+    const between = this.isComplete(1) ? w : Infinity; // pixels from one label to the next
+    if (stacked(name) && !this.colGlosses) return this.stack(pen, name, x, top - 5, back, size, between);
+    const slanted = !(this.turned || this.dense) || this.colGlosses;
     pen.save();
     pen.translate(x, top - 5);
-    pen.rotate(-Math.PI / ((this.turned || this.dense) && !this.colGlosses ? 2 : 4));
-    this.write(pen, name, this.colText, 0, 0, "left", back, size);
+    pen.rotate(-Math.PI / (slanted ? 4 : 2));
+    this.write(pen, name, { wide: this.colRoom, high: slanted ? between * SLANT : between, size }, 0, 0, "left", back);
     if (said) this.small(pen, said, this.whole(name, "") + GLOSS_GAP, 1, "left");
     pen.restore();
   }
@@ -197,7 +251,7 @@ export class Labels {
   }
 
   /* Draw a stacked label whose last character ends at `bottom`. */
-  stack(pen, name, x, bottom, back, size) {
+  stack(pen, name, x, bottom, back, size, between) {
     const { view } = this;
     const step = size + 2;
     const parts = [...name];
@@ -205,7 +259,8 @@ export class Labels {
     Object.assign(pen, { font: back ? `bold ${font}` : font, textAlign: "center", textBaseline: "middle" });
     if (back) {
       pen.fillStyle = back;
-      pen.fillRect(x - step / 2 - 1, bottom - parts.length * step, step + 2, parts.length * step);
+      const wide = Math.min(step + 2, between);
+      pen.fillRect(x - wide / 2, bottom - parts.length * step, wide, parts.length * step);
     }
     pen.fillStyle = back ? view.paper : view.ink;
     parts.forEach((part, i) => {
@@ -213,19 +268,26 @@ export class Labels {
     });
   }
 
-  /* Draw a label shortened to `room` pixels; with a background colour if it is picked. */
-  write(pen, name, room, x, y, align, back, size = this.view.type) {
+  /* Draw a label in a room of this width and height, at most of this size: smaller, then shortened if it is too long;
+   * with a background colour if it is picked. */
+  write(pen, name, room, x, y, align, back) {
     if (!name) return; // a single row, such as ids, has no label
     const { view } = this;
     const { ink, paper } = view;
     const bold = Boolean(back);
+    const widthIn = (text, size) => (view.widthOf(text, bold) * size) / view.type;
+    const most = Math.min(view.least, room.size);
+    const size = clamp(
+      Math.floor((room.size * room.wide) / Math.max(1, widthIn(name, room.size) - 1)),
+      most,
+      room.size,
+    );
     const font = view.font.replace(/^\d+/, size);
     Object.assign(pen, { font: bold ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
-    const fits = (text) => view.widthOf(text, bold) <= room + 1;
-    const text = shorten(name, fits);
+    const text = shorten(name, (part) => widthIn(part, size) <= room.wide + 1);
     if (back) {
-      const wide = view.widthOf(text, bold) + 6;
-      const high = view.type + 3;
+      const wide = widthIn(text, size) + 6;
+      const high = Math.min(size + 3, room.high);
       pen.fillStyle = back;
       pen.fillRect({ right: x - wide + 3, left: x - 3, center: x - wide / 2 }[align], y - high / 2 - 0.5, wide, high);
     }

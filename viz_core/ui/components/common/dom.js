@@ -55,6 +55,9 @@ export const typeSize = () => Number(document.documentElement.dataset.labType ??
 export const smallType = () =>
   isPresented() ? Math.max(14, Math.round(typeSize() * 0.7)) : Math.max(11, Math.round(typeSize() * 0.8));
 
+// of labels where there is little room
+export const leastType = () => (isPresented() ? 14 : 9);
+
 /* Return an element with a label, which has its own direction: left-to-right for a label of several words. */
 export function labelNode(label, before = "", behind = "") {
   const several = isSeveral(label);
@@ -87,4 +90,7 @@ export function fitGlosses(column, hasSpace) {
 
 /* Each canvas has a function `replay(pen)`, which the Save menu calls to export it as SVG (svg_pen.js). It draws the
  * current content without the hover state, in CSS pixels from the canvas's corner, into a pen with the methods of a 2D
- * context that it uses. Such a pen has `hatch(look)`, which returns the fill for a pattern of hatching.js. */
+ * context that it uses. Such a pen has `hatch(look)`, which returns the fill for a pattern of hatching.js.
+ *
+ * A canvas that scrolls has a function `unfold()`, which shows the whole drawing and returns a function that undoes
+ * this, or null if all is shown. */

@@ -104,8 +104,9 @@ const meet = (a, b) =>
       };
 
 class SvgExporter {
-  constructor(sheet) {
-    Object.assign(this, { sheet, range: document.createRange() });
+  /* unfolded: whether scrolled content is shown whole, beyond the boxes that it scrolls in. */
+  constructor(sheet, unfolded) {
+    Object.assign(this, { sheet, unfolded, range: document.createRange() });
   }
 
   /* ---- elements of HTML ---- */
@@ -134,7 +135,8 @@ class SvgExporter {
     if (node.localName === "canvas") return void (hidden || this.canvas(node, rect, clip));
     if (node.localName === "img") return void (hidden || this.image(node, rect, clip));
     const over =
-      (wide && node.scrollWidth > node.clientWidth + 1) || (high && node.scrollHeight > node.clientHeight + 1);
+      !this.unfolded &&
+      ((wide && node.scrollWidth > node.clientWidth + 1) || (high && node.scrollHeight > node.clientHeight + 1));
     if (wide && style.textOverflow === "ellipsis" && node.scrollWidth > node.clientWidth) {
       const backwards = style.direction === "rtl";
       const side = backwards ? "Left" : "Right";
@@ -582,6 +584,7 @@ function writeCaption(sheet, caption) {
 
 /* Return { svg, width, height }: the text of the file, and its size in CSS pixels. */
 export async function asSvg(root, { title, caption, link }) {
+  const folds = [...root.querySelectorAll("canvas")].map((canvas) => canvas.unfold?.()).filter(Boolean);
   const style = getComputedStyle(root);
   const { left, top } = root.getBoundingClientRect();
   const sheet = new SvgDocument(left, top, {
@@ -589,7 +592,8 @@ export async function asSvg(root, { title, caption, link }) {
     size: parseFloat(style.fontSize),
     colour: style.color,
   });
-  new SvgExporter(sheet).walk(root);
+  new SvgExporter(sheet, folds.length > 0).walk(root);
+  for (const fold of folds) fold();
   if (caption && sheet.box[2] > sheet.box[0]) writeCaption(sheet, caption);
   const [x, y, right, bottom] = sheet.box.map((side, i) => (i < 2 ? Math.floor(side) - EDGE : Math.ceil(side) + EDGE));
   const [width, height] = [right - x, bottom - y];
