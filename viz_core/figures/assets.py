@@ -39,6 +39,12 @@ def stylesheet(name: str) -> str:
     return _read(f"components/{name}/{name}.css")
 
 
+def stylesheets(name: str) -> str:
+    """Return the style of a component and those of the scripts that it imports."""
+    paths = [path.replace(".js", ".css") for path in script_files(f"components/{name}/{name}.js")]
+    return "\n".join(_read(path) for path in reversed(paths) if FOLDER.joinpath(*path.split("/")).is_file())
+
+
 def _read(path: str) -> str:
     return FOLDER.joinpath(*path.split("/")).read_text("utf-8")
 
@@ -91,10 +97,8 @@ def component_script(name: str) -> str:
 
 
 def component(name: str) -> ComponentAssets:
-    """Return the `html`, `css` and `js` of one of `PICTURES`: its own style, and those of the scripts that it imports."""
-    paths = [path.replace(".js", ".css") for path in script_files(f"components/{name}/{name}.js")]
-    styles = [_read(path) for path in reversed(paths) if FOLDER.joinpath(*path.split("/")).is_file()]
-    return {"html": f'<div class="{PICTURES[name]}">\n</div>', "css": "\n".join(styles), "js": component_script(name)}
+    """Return the `html`, `css` and `js` of one of `PICTURES`."""
+    return {"html": f'<div class="{PICTURES[name]}">\n</div>', "css": stylesheets(name), "js": component_script(name)}
 
 
 def classic_script(name: str) -> str:

@@ -104,7 +104,8 @@ export class FigureLayout {
     this.upright = ids && thick < this.valueRoom && thick >= LABEL_FONT;
     // Lines above and below the cells: one each; below, two in a narrow figure, three in an equation or with gaps;
     // above, as many as the titles of an equation need.
-    for (const lines of view.shared ? [2] : [2, view.equation ? 3 + view.headLines : this.gaps ? 4 : 3]) {
+    const head = view.equation ? view.headLines : 1;
+    for (const lines of view.shared ? [2] : [1 + head, view.equation ? 3 + head : this.gaps ? 4 : 3]) {
       const drawing = height - (view.type + 7) * lines - 6;
       const high = Math.max(leastHigh, whole((drawing - labels.placeColumns(wide).top - 2) / rows));
       this.w = Math.min(thick, Math.max(broad * high, free, ids ? this.valueRoom : 0));

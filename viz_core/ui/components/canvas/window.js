@@ -89,17 +89,32 @@ export class FigureWindow {
   describe() {
     const { figure, said } = this;
     const { panel, scrolls } = figure;
-    const part = (axis, arrow, [first, last], n) => {
-      const words = "TS".includes([panel.rowLetter, panel.colLetter][axis] || " ");
+    const sides = [
+      ["↓", panel.rowLetter, this.rows, panel.shape[0]],
+      ["→", panel.colLetter, this.cols, figure.cols],
+    ];
+    const kinds = sides.map(([, letter], axis) =>
+      letter && "TS".includes(letter) ? "words" : axis ? "columns" : "rows",
+    );
+    const parts = sides.map(([arrow, , [first, last], n], axis) => {
       const about = { first: first + 1, last: Math.min(last + 1, n), n };
-      if (about.last - first === n) return "";
-      if (words) return `${arrow} ${_("words {first}–{last} of {n}", about)}`;
-      return `${arrow} ${axis ? _("columns {first}–{last} of {n}", about) : _("rows {first}–{last} of {n}", about)}`;
-    };
-    const parts = scrolls
-      ? [part(0, "↓", this.rows, panel.shape[0]), part(1, "→", this.cols, figure.cols)].filter(Boolean)
-      : [];
-    const text = parts.join(" · ");
+      if (about.last - first === n) return [];
+      return [[arrow, about, kinds[axis]]];
+    });
+    const text = scrolls ? saidOf(parts.flat()) : "";
     if (said.textContent !== text) said.textContent = text;
   }
+}
+
+/* Return which rows and columns are seen, with "words" only once. */
+function saidOf(parts) {
+  const alike = parts.length > 1 && parts[0][2] === parts[1][2];
+  return parts.map(([arrow, about, kind], i) => `${arrow} ${part(about, alike && i ? "" : kind)}`).join("  ");
+}
+
+/* Return which part of n rows or columns is seen. */
+function part(about, kind) {
+  if (!kind) return _("{first}–{last} of {n}", about);
+  if (kind === "words") return _("words {first}–{last} of {n}", about);
+  return kind === "rows" ? _("rows {first}–{last} of {n}", about) : _("columns {first}–{last} of {n}", about);
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_core.figures.assets import component_script, stylesheet
+from viz_core.figures.assets import component_script, stylesheets
 from viz_core.figures.glosses import glosses_of
 from viz_core.figures.tree import TreeNode
 from viz_core.ui.components.calls import Expression
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COMPONENT = Component(
-    "tree", html='<div class="tree lab-drawn">\n</div>', css=stylesheet("tree"), js=component_script("tree"),
+    "tree", html='<div class="tree lab-drawn">\n</div>', css=stylesheets("tree"), js=component_script("tree"),
 )
 
 
