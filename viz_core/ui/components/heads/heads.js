@@ -84,6 +84,7 @@ class View {
     this.type = typeSize();
     [this.left, this.top] = [Math.round(1.5 * this.type) + 13, this.type + 10]; // space for layer and head numbers
     if (this.fill) return this.fillBox();
+    this.gap = GAP;
     const tiles = columnTiles(this.grids, this.width, this.left);
     this.figures.forEach((figure, i) => {
       figure.draw(tiles[i], tiles[i]);
@@ -158,8 +159,8 @@ class Figure {
     const box = this.canvas.getBoundingClientRect();
     const { view, wide, high } = this;
     const [layers, heads] = this.grid.shape;
-    const head = Math.floor((event.clientX - box.left - view.left) / (wide + GAP));
-    const layer = Math.floor((event.clientY - box.top - view.top) / (high + GAP));
+    const head = Math.floor((event.clientX - box.left - view.left) / (wide + view.gap));
+    const layer = Math.floor((event.clientY - box.top - view.top) / (high + view.gap));
     return layer >= 0 && head >= 0 && layer < layers && head < heads ? [layer, head] : null;
   }
 
@@ -170,7 +171,7 @@ class Figure {
   }
 
   place([layer, head]) {
-    return [this.view.left + head * (this.wide + GAP), this.view.top + layer * (this.high + GAP)];
+    return [this.view.left + head * (this.wide + this.view.gap), this.view.top + layer * (this.high + this.view.gap)];
   }
 
   draw(wide, high) {
@@ -179,7 +180,7 @@ class Figure {
     const { shades } = grid;
     Object.assign(this, { wide, high });
     this.scale = window.devicePixelRatio || 1;
-    const [across, down] = [view.left + heads * (wide + GAP), view.top + layers * (high + GAP)];
+    const [across, down] = [view.left + heads * (wide + view.gap), view.top + layers * (high + view.gap)];
     const [width, height] = [Math.round(across * this.scale), Math.round(down * this.scale)];
     if (base.width !== width || base.height !== height)
       // setting the size recreates a canvas
@@ -221,7 +222,7 @@ class Figure {
       high,
       left: view.left,
       top: view.top,
-      gap: GAP,
+      gap: view.gap,
       type: view.type,
       shades: this.digest(),
       theme: view.dark ? "dark" : "light",

@@ -3,6 +3,7 @@
 import { clamp } from "../common/numbers.js";
 
 export const GAP = 5; // CSS pixels between two tiles
+const SMALL_GAP = 2; // between the tiles of a box in which larger gaps would leave no room for all
 const MIN_TILE = 22; // of a tile in a column
 const MAX_TILE = 132; // of a tile in a column
 const BESIDE = 40; // of a tile, from which grids stand side by side
@@ -29,10 +30,15 @@ export function columnTiles(grids, width, left) {
 }
 
 /* Choose the number of grids per row that gives the largest tiles in a box, with an aspect ratio of at most 2. type:
- * the font size; left, top: the space for the numbers of layers and heads. Return the size of a tile, the share of the
- * width that a grid has, whether title and legend are on one line, and whether the legend has space for the word
- * "masked". */
-export function boxTiles(grids, { width, height, type, left, top }) {
+ * the font size; left, top: the space for the numbers of layers and heads. Return the size of a tile, the gap between
+ * two, the share of the width that a grid has, whether title and legend are on one line, and whether the legend has
+ * space for the word "masked". */
+export function boxTiles(grids, box) {
+  const usual = tilesWith(GAP, grids, box);
+  return Math.min(...usual.tile) > LEAST ? usual : tilesWith(SMALL_GAP, grids, box);
+}
+
+function tilesWith(gap, grids, { width, height, type, left, top }) {
   const line = type + LINE;
   const shareOf = (beside) => Math.floor((width - APART * (beside - 1)) / beside); // the maximum width of a grid
   const titled = Math.max(...grids.map((g) => g.title.length)) * TITLE * type;
@@ -44,11 +50,11 @@ export function boxTiles(grids, { width, height, type, left, top }) {
     for (let i = 0; i < grids.length; i += beside, rows++) {
       const row = grids.slice(i, i + beside);
       const heads = row.reduce((sum, g) => sum + g.shape[1], 0);
-      wide = Math.min(wide, (width - APART * (row.length - 1) - row.length * (left + GAP)) / heads - GAP);
+      wide = Math.min(wide, (width - APART * (row.length - 1) - row.length * (left + gap)) / heads - gap);
       layers += Math.max(...row.map((g) => g.shape[0]));
     }
     const lines = (spare(beside) < titled ? 2 : 1) * line + top + 8;
-    const high = (height - line - rows * lines - BETWEEN * rows) / layers - GAP;
+    const high = (height - line - rows * lines - BETWEEN * rows) / layers - gap;
     const [w, h] = [wide, high].map((size) => clamp(Math.floor(size), 1, LARGEST));
     return [Math.min(w, 2 * h), Math.min(h, 2 * w)];
   };
@@ -58,6 +64,7 @@ export function boxTiles(grids, { width, height, type, left, top }) {
   const oneLine = spare(beside) >= titled;
   return {
     tile: found[beside - 1].map((size) => Math.max(size, LEAST)), // smaller tiles would not be legible: the box scrolls
+    gap,
     share: shareOf(beside),
     oneLine,
     hasMaskedText: spare(beside) - (oneLine ? titled : 0) > MASKED * type,

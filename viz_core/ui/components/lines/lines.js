@@ -3,7 +3,7 @@
  * scrolling box. */
 
 import { brightness, computedChannels } from "../common/colours.js";
-import { fitGlosses, glossNodes, isPresented, labelNode, make, set, smallType, typeSize } from "../common/dom.js";
+import { fitGlosses, glossNodes, isPresented, labelNode, make, say, set, smallType, typeSize } from "../common/dom.js";
 import { glossed } from "../common/labels.js";
 import { _, nodes, plural } from "../common/messages.js";
 import { cellNumber, clamp } from "../common/numbers.js";
@@ -106,7 +106,7 @@ class View {
     if (old?.identity !== data.identity || headChanges >= this.headChanges)
       [this.headChanges, this.shown] = [headChanges, new Set(data.heads)];
     this.title.textContent = data.title;
-    this.names.replaceChildren(...data.names.map((name) => make("span", "", name)));
+    this.names.replaceChildren(...data.names.map(() => make("span")));
     const sameWords = old && JSON.stringify(old.glosses) === JSON.stringify(data.glosses);
     this.tokens(this.left, data.queries, sameWords && old.queries);
     this.tokens(this.right, data.keys, sameWords && old.keys);
@@ -238,8 +238,21 @@ class View {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, wide, high);
     const { heads, largest, drawn } = this.drawLines(pen, active, wide, row, high);
+    this.nameSides(row, high);
     this.mark(active, heads, largest);
     this.updateReadout(active, heads, largest, drawn);
+  }
+
+  /* Write what the tokens of each side are, and which of them are seen if there are more. */
+  nameSides(row, high) {
+    const { names, queries, keys } = this.data;
+    const first = Math.round(this.box.scrollTop / row) + 1;
+    [queries, keys].forEach(({ length: n }, side) => {
+      const about = { first, last: Math.min(n, first + Math.floor(high / row + 0.1) - 1), n };
+      const part = n * row > high + 1 && first <= n ? ` · ${_("words {first}–{last} of {n}", about)}` : "";
+      const text = names[side] + part;
+      if (this.names.children[side].textContent !== text) say(this.names.children[side], text);
+    });
   }
 
   /* Draw the lines of the active token, or all; returns the heads, their largest weight, and the number of lines. */
