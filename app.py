@@ -1,5 +1,12 @@
 """Attention Lab: `streamlit run app.py`."""
 
-from viz_core.ui.shell import PAGES, main
+import streamlit as st
+from starlette.middleware import Middleware
 
-main(list(PAGES.values()))
+from viz_core.ui.shell import PAGES, main
+from viz_core.ui.shell.first_page import FirstPage
+
+if __name__ == "__main__":  # Streamlit runs this file for each visitor
+    main(list(PAGES.values()))
+else:  # the server, which imports it once
+    app = st.App(__file__, middleware=[Middleware(FirstPage)])

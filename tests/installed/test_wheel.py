@@ -75,7 +75,7 @@ def test_the_settings_hold_in_an_empty_folder(installed: Path, tmp_path: Path) -
         "from streamlit.config import get_option\n"
         "def run(script, *_):\n"
         f"    print(json.dumps([script, {{name: get_option(name) for name in {[*SETTINGS, 'server.address']!r}}}]))\n"
-        "bootstrap.run = run\n"
+        "bootstrap.run_asgi_app = run\n"
         "from viz_core.__main__ import main\n"
         "main([])"
     )

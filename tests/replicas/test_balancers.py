@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import threading
@@ -36,6 +37,7 @@ class Stub(BaseHTTPRequestHandler):
             {"by": self.server.name, "path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}}
         ).encode()
         self.send_response(200)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(said)))
         self.end_headers()
         self.wfile.write(said)
@@ -168,3 +170,10 @@ def test_the_longest_link_and_the_name_of_the_host_arrive_whole(url: str) -> Non
     assert said["path"] == link and said["headers"]["host"] == "lab.school.example:8080"
     said = json.loads(Visitor(url).ask("/_stcore/stream", **STREAM)[1])
     assert said["headers"].items() >= {name.lower(): value for name, value in STREAM.items()}.items()
+
+
+def test_scripts_and_texts_are_compressed(url: str) -> None:
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=20)
+    connection.request("GET", "/static/js/index.js", headers={"Accept-Encoding": "gzip"})
+    answer = connection.getresponse()
+    assert answer.headers["Content-Encoding"] == "gzip" and json.loads(gzip.decompress(answer.read()))["path"]

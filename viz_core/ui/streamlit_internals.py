@@ -108,6 +108,15 @@ def fill_selectors(text: str) -> str:
     return re.sub(r":--([a-z][a-z-]*)", lambda found: SELECTORS[found[1]], text)
 
 
+def server_address_script() -> str:
+    """Return HTML for a page other than the first: a script that tells Streamlit's client where the server is.
+
+    Without it the client first asks below the page's own address, in two requests that fail. A version that does not read the
+    name asks them again.
+    """
+    return "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href };</script>"
+
+
 # ---------------------------------------------------------------- runs of the script
 
 
