@@ -77,3 +77,26 @@ def test_axe_finds_nothing(serve: Callable[..., str], turn_to: Callable[..., Pag
         idle(page)
         found += [f"{themes[1]} {state}: {each}" for each in violations(page, ["color-contrast"], left)]
     assert not found, "\n".join(found)
+
+
+# Of the handle of a slider, the selected section, a switch that is on and the swatches of a legend: what shows it.
+SEEN = """() => {
+    const looks = (e, what) => getComputedStyle(e)[what];
+    const canvas = document.querySelector(".st-key-mask_map [data-testid=stBidiComponentIsolated]").shadowRoot;
+    const handle = document.querySelector("[data-testid=stSlider] input").parentElement.parentElement;
+    return [looks(handle, "backgroundColor"), looks(document.querySelector("[role=radio][aria-checked=true]"), "outlineStyle"),
+        looks(document.querySelector("label[data-selected=true] > span + div"), "backgroundColor"),
+        ...[...canvas.querySelectorAll(".swatch")].map((e) => looks(e, "background"))];
+}"""
+
+
+def test_high_contrast_hides_no_state(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/masks")
+    page.emulate_media(forced_colors="active")
+    page.wait_for_timeout(500)  # colours change slowly
+    try:
+        handle, section, switch, *swatches = page.evaluate(SEEN)
+    finally:
+        page.emulate_media(forced_colors="none")
+    assert handle == switch and handle not in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)") and section == "solid"
+    assert len(swatches) > 1 and len(set(swatches)) == len(swatches)

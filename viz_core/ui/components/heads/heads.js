@@ -370,10 +370,12 @@ class Figure {
           ? _("layer {layer}, head {head}: in focus", place)
           : _("layer {layer}, head {head}: click to focus", place);
     this.readout.textContent = view.fill ? "" : readout;
-    if (view.fill && (this.hover || !view.figures.some((f) => f.hover)))
+    const read = // with the mouse, or with the arrow keys
+      view.figures.find((f) => f.hover) ?? view.figures.find((f) => f.focused() && f.canvas.matches(":focus-visible"));
+    if (view.fill && (read ?? this) === this)
       Object.assign(view.readout, {
         title: value ? _("the weight of the picked cell in this head; click to focus it") : "",
-        textContent: this.hover ? readout : _("layers down, heads across"),
+        textContent: read ? readout : _("layers down, heads across"),
       });
     const asked = view.figures.find((f) => f.focused()) ?? view.figures[0]; // the grid whose table button is visible
     this.asTable.button.classList.toggle("other", view.fill && asked !== this);
