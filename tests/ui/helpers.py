@@ -19,6 +19,7 @@ from streamlit.testing.v1.element_tree import ElementTree
 from viz_core.config import CHOICES
 from viz_core.presets import PRESETS
 from viz_core.ui.shell import PAGES
+from viz_core.ui.shell.layout.explained_terms import TERM_LINK
 from viz_core.ui.shell.session.state import ALL_PARTS
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -104,10 +105,15 @@ def widgets(at: Any, name: str) -> list[Any]:
 
 
 def words(at: AppTest) -> str:
-    """Everything that is written on the page, its tables and other HTML included."""
+    """Everything that is written on the page, its tables and other HTML included; explained terms as plain words."""
     kinds = (at.markdown, at.caption, at.info, at.warning, at.success, at.text, at.code)
     cells = [str(cell) for table in at.dataframe for cell in table.value.to_numpy().ravel()]
-    return "\n".join([*(e.value for kind in kinds for e in kind), *bodies(at), *cells])
+    return without_term_links("\n".join([*(e.value for kind in kinds for e in kind), *bodies(at), *cells]))
+
+
+def without_term_links(markdown: str) -> str:
+    """Markdown without the links of `with_explained_terms`."""
+    return re.sub(rf'\[([^\[\]]*)\]\({TERM_LINK}\w+ "[^"]*"\)', r"\1", markdown)
 
 
 def bodies(at: AppTest) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ui.helpers import without_term_links
 from viz_core.messages.terms import TERMS
 from viz_core.ui.shell.layout.explained_terms import TERM_LINK, with_explained_terms
 
@@ -15,10 +16,6 @@ def explained(sentence: str) -> list[str]:
     return re.findall(re.escape(TERM_LINK) + r"(\w+)", with_explained_terms(sentence))
 
 
-def unlinked(sentence: str) -> str:
-    return re.sub(r"\[([^\]]*)\]\(" + TERM_LINK + r'\w+ "[^"]*"\)', r"\1", with_explained_terms(sentence))
-
-
 @pytest.mark.parametrize(("sentence", "names"), [
     ("**Each row is a query token.** Each column is a key token; a query and a key.", ["query", "token", "key"]),
     ("Click a cell, or press an arrow key.", []), ("The `head` and $head$ and [head](help).", []),
@@ -27,7 +24,7 @@ def unlinked(sentence: str) -> str:
     ("Logits; Rollout.", ["logit", "rollout"]), ("", []),
 ])
 def test_the_first_place_of_each_term_has_its_meaning(sentence: str, names: list[str]) -> None:
-    assert explained(sentence) == names and unlinked(sentence) == sentence
+    assert explained(sentence) == names and without_term_links(with_explained_terms(sentence)) == sentence
 
 
 def test_each_form_is_found_and_no_term_explains_itself() -> None:
