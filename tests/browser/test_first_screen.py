@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["tests.browser.one_page"]
 
 PROJECTOR, DESK, BACK_ROW = (1280, 720), (1920, 1080), (853, 480)  # the last is the first at 150 % zoom
+TEXT_SCALE = {"projector": 1, "desk": 16 / 14}  # text is larger on a larger screen: `--lab-screen` of frame.css
 # Further states of pages: its name, what follows in the link, the key of its main picture.
 KEPT = urlencode({"source": "the animal did not cross the street because it was too wide",
                   "kept": to_query(from_link({"source": "the animal did not cross the street because it was too tired"})[0])})
@@ -100,8 +101,9 @@ def test_every_page_shows_its_picture_first(screens: Callable[..., dict[str, Scr
         faults += [f"{link}: {fault}" for fault in _faults(at)]
     for name, most_cover in (("projector", 0.45), ("desk", 0.35)):
         top, cover = (mean(getattr(at[name], of) for at in found.values() if name in at) for of in ("top", "cover"))
-        if top > 170:
-            faults.append(f"{name}: the main picture begins {top:.0f} px from the top in the mean, at most 170 is the aim")
+        most_top = 170 * TEXT_SCALE[name]
+        if top > most_top:
+            faults.append(f"{name}: the main picture begins {top:.0f} px from the top in the mean, at most {most_top:.0f} is the aim")
         if cover < most_cover:
             faults.append(f"{name}: pictures cover {cover:.1%} of the screen in the mean, at least {most_cover:.0%} is the aim")
     print(table(found))
@@ -117,7 +119,7 @@ def _faults(at: dict[str, Screen]) -> Iterator[str]:
     for name in at.keys() & {"presented", "back row"}:
         if max(at[name].wide, at[name].high) < 0.9:
             yield f"{name}: the picture spans {at[name].wide:.0%} of the width and {at[name].high:.0%} of the height"
-    for name, least in (("projector", 11), ("presented", 14), ("back row", 14)):
+    for name, least in (("projector", 9), ("presented", 14), ("back row", 14)):
         if name in at and at[name].type[0] < least:
             yield f"{name}: type of {at[name].type[0]:.3g} px ({at[name].type[1]!r}), at least {least} is the aim"
 

@@ -162,7 +162,8 @@ def _target_box() -> None:
     if not setup.translates:
         _text_box("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"), setup.target, set_from_widget)
         if setup.checkpoint_card is not None and setup.card is None and setup.reads_translation and setup.tokenizer != "ids":
-            st.toggle(_("Written by the model"), disabled=True, help=_("A model with random weights cannot translate."))
+            widget(st.toggle, "writer", _("Written by the model"), False, _set_writer, disabled=True,
+                   help=_("A model with random weights cannot translate."))
         return
     box = st.container()
     st.session_state[TARGET_BOX] = box
