@@ -256,7 +256,10 @@ class View {
     };
     let best = 1;
     let most = covered(1) * 1.15;
-    for (let n = 2; n <= figures.length; n++) if (covered(n) > most) [best, most] = [n, covered(n)];
+    for (let n = 2; n <= figures.length; n++) {
+      const area = covered(n);
+      if (area > most) [best, most] = [n, area];
+    }
     covered(best);
     const side = figures[0]?.panel.role === "input" ? this.inputs : this.outputs;
     if (best > 1) side.style.gridTemplateColumns = `repeat(${rowsOf(figures, best)[0].length}, max-content)`;

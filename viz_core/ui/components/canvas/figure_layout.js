@@ -62,8 +62,8 @@ export class FigureLayout {
     const room = width - labels.left - labels.placeColumns(cap).beyond - 1;
     const written = this.valueRoom;
     const most = cap >= MAX_CELL && cols * written <= room ? written : Math.min(cap, MAX_CELL);
-    const [leastHigh, leastWide] = this.leastCell();
-    this.group = labels.isComplete(1) ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    const [leastHigh, leastWide] = [this.leastCell(0), this.leastCell(1)];
+    this.group = labels.complete[1] ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     this.w = clamp(Math.floor(room / this.cols), leastWide, Math.max(most, leastWide));
     this.upright = panel.kind === "ids" && this.w < written && this.w >= LABEL_FONT; // ids are rotated to fit
@@ -72,9 +72,9 @@ export class FigureLayout {
     this.measureWhole(width, MAX_HIGH);
   }
 
-  /* Return the smallest height and width of a cell: with a label, that of the label. */
-  leastCell() {
-    return [0, 1].map((axis) => Math.max(MIN_CELL, this.panel.shape[axis] > 1 ? this.labels.leastCell(axis) : 0));
+  /* Return the smallest height (axis 0) or width (axis 1) of a cell: with a label, that of the label. */
+  leastCell(axis) {
+    return Math.max(MIN_CELL, this.panel.shape[axis] > 1 ? this.labels.leastCell(axis) : 0);
   }
 
   /* Choose the largest cells for `width` × `height` pixels, at most `cap` wide. Token-by-token cells have an aspect
@@ -85,10 +85,10 @@ export class FigureLayout {
     labels.height = height;
     labels.measure(panel, width, view.drawn + width);
     labels.placeRows((height * CELLS) / rows);
-    const [leastHigh, leastWide] = this.leastCell();
+    const [leastHigh, leastWide] = [this.leastCell(0), this.leastCell(1)];
     const guess = Math.min(cap, (width - labels.left) / cols);
     const room = width - labels.left - labels.placeColumns(guess).beyond - 1;
-    this.group = labels.isComplete(1) ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.group = labels.complete[1] ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     const wide = clamp(whole(room / this.cols), leastWide, Math.max(leastWide, whole(cap)));
     const named = panel.rows && panel.cols && panel.colLetter;

@@ -41,14 +41,24 @@ export class Labels {
 
   /* Measure the labels of a panel for a figure of this width; cached, because several cell sizes are tried. */
   measure(panel, width, key) {
-    key += `${this.bare} ${this.showRowGlosses} ${this.height}`;
-    if (this.key === key) return;
-    Object.assign(this, { key, panel });
+    key += `${this.bare} ${this.showRowGlosses}`;
+    const grow = this.view.type / 14;
+    const colRoom = clamp(this.height * COL_LABEL_SHARE, COL_LABEL_HEIGHT[0] * grow, COL_LABEL_HEIGHT[1] * grow);
+    if (this.key !== key) this.measureNames(panel, width, grow);
+    else if (this.colRoom === colRoom) return;
+    Object.assign(this, { key, colRoom });
+    this.cols = this.lengths.map((length) => Math.min(length, colRoom));
+    this.colText = Math.ceil(Math.max(0, ...this.cols));
+  }
+
+  measureNames(panel, width, grow) {
     const { view } = this;
-    const grow = view.type / 14;
+    const { rows, cols, rowLetter, colLetter, block } = panel;
+    this.panel = panel;
+    // whether each label of the rows and columns is drawn: not those of a scale
+    this.complete = [rows && rowLetter !== "D" && block[0] === 1, cols && colLetter !== "D" && block[1] === 1];
     const lengths = (names, n) => (names ?? [String(panel.full[n] - 1)]).map((name) => view.widthOf(name, true));
     this.rowRoom = clamp(width * (view.fill ? 0.3 : 0.22), 56, ROW_LABEL_WIDTH * grow);
-    this.colRoom = clamp(this.height * COL_LABEL_SHARE, ...COL_LABEL_HEIGHT.map((high) => high * grow));
     this.longestRow = this.bare ? 0 : Math.max(0, ...lengths(panel.rows, 0));
     this.rowGlosses =
       this.bare || !this.showRowGlosses
@@ -59,8 +69,6 @@ export class Labels {
       ...[...(this.rowGlosses?.values() ?? [])].map((said) => view.widthOfSmall(said)),
     );
     this.lengths = lengths(panel.cols, 1);
-    this.cols = this.lengths.map((length) => Math.min(length, this.colRoom));
-    this.colText = Math.ceil(Math.max(0, ...this.cols));
     this.stacks = panel.cols?.map(stacked);
     this.turned = Boolean(this.stacks?.some((high, k) => high && k && !this.stacks[k - 1]));
   }
@@ -86,16 +94,9 @@ export class Labels {
     return [this.rowGlosses && "rows", this.colGlosses && "cols"].filter(Boolean).join(" ");
   }
 
-  /* Whether each label of the rows (axis 0) or columns (axis 1) is drawn: not those of a scale. */
-  isComplete(axis) {
-    const { rows, cols, rowLetter, colLetter, block } = this.panel;
-    const [names, letter] = axis ? [cols, colLetter] : [rows, rowLetter];
-    return Boolean(names) && letter !== "D" && block[axis] === 1;
-  }
-
-  /* The smallest height of a row or width of a column with a label, 0 where labels are those of a scale. */
+  /* The smallest height of a row (axis 0) or width of a column (axis 1) with a label, 0 for labels of a scale. */
   leastCell(axis) {
-    return this.isComplete(axis) ? this.view.least + 1 : 0;
+    return this.complete[axis] ? this.view.least + 1 : 0;
   }
 
   /* Return the font size in a row or column of this many pixels. */
@@ -105,7 +106,7 @@ export class Labels {
 
   /* Choose the size of row labels for cells `h` pixels high. */
   placeRows(h) {
-    this.rowType = this.isComplete(0) ? this.typeIn(h) : this.view.type;
+    this.rowType = this.complete[0] ? this.typeIn(h) : this.view.type;
   }
 
   /* The width of the row labels in pixels. */
@@ -190,7 +191,7 @@ export class Labels {
    * neighbours. */
   drawRows(pen, figure, picked) {
     const { rows, block, shape } = figure.panel;
-    const space = this.isComplete(0) ? 0 : (rows ? 1 : 2) * this.step;
+    const space = this.complete[0] ? 0 : (rows ? 1 : 2) * this.step;
     for (const r of standing(shape[0], figure.h, space, picked, figure.window.rows))
       this.row(pen, figure, r, figure.rowName(r * block[0]));
   }
@@ -199,7 +200,7 @@ export class Labels {
   drawColumns(pen, figure, picked) {
     const { cols, group } = figure;
     const each = group * figure.panel.block[1];
-    const space = this.isComplete(1) ? 0 : this.dense ? this.colType + 1 : this.columnDistance;
+    const space = this.complete[1] ? 0 : this.dense ? this.colType + 1 : this.columnDistance;
     for (const k of standing(cols, figure.w, space, picked, figure.window.cols))
       this.column(pen, figure, k, figure.colName(k * each));
   }
@@ -210,7 +211,7 @@ export class Labels {
     const said = this.rowGlosses?.get(name);
     const middle = top + (r + 0.5) * h;
     const apart = said ? this.view.small / 2 + 1 : 0;
-    const room = { wide: this.rowText, high: this.isComplete(0) ? h : Infinity, size: this.rowType };
+    const room = { wide: this.rowText, high: this.complete[0] ? h : Infinity, size: this.rowType };
     this.write(pen, name, room, left - 5, middle - apart, "right", back);
     if (said) this.small(pen, said, left - 5, middle - apart + this.step / 2 + this.view.small / 2 + 1, "right");
   }
@@ -225,7 +226,7 @@ export class Labels {
       const room = { wide: this.colText, high: Infinity, size };
       return this.write(pen, name, room, x, top - 5 - under - this.view.type / 2, "center", back);
     }
-    const between = this.isComplete(1) ? w : Infinity; // pixels from one label to the next
+    const between = this.complete[1] ? w : Infinity; // pixels from one label to the next
     if (stacked(name) && !this.colGlosses) return this.stack(pen, name, x, top - 5, back, size, between);
     const slanted = !(this.turned || this.dense) || this.colGlosses;
     pen.save();
