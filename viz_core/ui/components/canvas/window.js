@@ -29,13 +29,13 @@ export class FigureWindow {
     const px = (size) => (scrolls ? `${size}px` : "");
     Object.assign(frame.style, { width: px(seenWide + bars[0]), height: px(seenHigh + bars[1]) });
     Object.assign(extent.style, { width: px(wide), height: px(high) });
-    this.read();
+    // as the browser will: reading it here would cost a layout of the page
+    this.move(Math.min(this.across, wide - seenWide), Math.min(this.down, high - seenHigh));
   }
 
-  /* Read how far the drawing is scrolled, and compute which rows and columns are seen; returns whether it has moved. */
-  read() {
-    const { figure, frame } = this;
-    const [across, down] = figure.scrolls ? [frame.scrollLeft, frame.scrollTop] : [0, 0];
+  /* Set how far the drawing is scrolled, and compute which rows and columns are seen; returns whether it has moved. */
+  move(across, down) {
+    const { figure } = this;
     const seen = (from, size, cell) => [Math.round(from / cell), Math.round((from + size) / cell) - 1];
     this.rows = seen(down, figure.seenHigh - figure.top, figure.h);
     this.cols = seen(across, figure.seenWide - figure.left, figure.w);
@@ -47,7 +47,7 @@ export class FigureWindow {
   /* Draw again after scrolling, and scroll the figures with the same cells with it. */
   scroll() {
     const { figure, frame, across, down } = this;
-    if (!this.read() || !figure.shown) return;
+    if (!figure.scrolls || !this.move(frame.scrollLeft, frame.scrollTop) || !figure.shown) return;
     figure.scrolled();
     for (const other of figure.view.figures) {
       if (other === figure || !other.scrolls) continue;
