@@ -323,12 +323,12 @@ def test_the_formula_is_not_cut_off(open_at: Open) -> None:
         page = open_at("waves", pos_dims=dims, pos_width="512", pos_length="5000", pos_at="4999", pos_base="100000")
         for width in (1280, 390):
             look(page, width, "light")
-            formula = page.locator(".katex-display")
-            formula.wait_for()
-            assert formula.evaluate("e => e.scrollWidth - e.clientWidth") <= 0, (dims, width)
-            drawn, column = formula.locator(".katex-html").bounding_box(), formula.bounding_box()
-            begins, ends = (drawn["x"] - column["x"], drawn["x"] + drawn["width"] - column["x"] - column["width"])
-            assert begins >= -1 and ends <= 1, (dims, width)
+            page.locator(".katex-display").nth(1).wait_for()
+            for formula in page.locator(".katex-display").all():  # the values, and the wavelengths
+                assert formula.evaluate("e => e.scrollWidth - e.clientWidth") <= 0, (dims, width)
+                drawn, column = formula.locator(".katex-html").bounding_box(), formula.bounding_box()
+                begins, ends = (drawn["x"] - column["x"], drawn["x"] + drawn["width"] - column["x"] - column["width"])
+                assert begins >= -1 and ends <= 1, (dims, width)
 
 
 def test_the_schemes_stand_in_their_order(open_at: Open) -> None:
@@ -357,7 +357,7 @@ def test_longer_than_trained_by_hand(open_at: Open) -> None:
     linked(page, "pos_moved=12")
     after = main.get_by_test_id("stAlert").inner_text()
     assert "start 12 positions later" in after and after != before
-    assert main.locator("table").last.inner_text().count("猫 坐 在 垫子 上") >= 4  # at place 0 all three, and one anywhere
+    assert main.locator("table:not(dialog *)").last.inner_text().count("猫 坐 在 垫子 上") >= 4  # at place 0 all three, and one anywhere
 
 
 def test_a_section_is_chosen_by_hand_and_by_link(open_at: Open) -> None:

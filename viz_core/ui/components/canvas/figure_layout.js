@@ -100,7 +100,7 @@ export class FigureLayout {
     // maximum height as a multiple of the width; ids are one row
     const tall = ids && rows === 1 ? IDS_HIGH : view.equation ? 3 : 2;
     // maximum width as a multiple of the height; in presenter's mode the dictionary words of the columns need more
-    const broad = view.isPresented ? 3 : 2;
+    const broad = view.isPresented ? 4 : 2;
     this.upright = ids && thick < this.valueRoom && thick >= LABEL_FONT;
     // Lines above and below the cells: one each; below, two in a narrow figure, three in an equation or with gaps;
     // above, as many as the titles of an equation need.
