@@ -357,7 +357,8 @@ def test_longer_than_trained_by_hand(open_at: Open) -> None:
     linked(page, "pos_moved=12")
     after = main.get_by_test_id("stAlert").inner_text()
     assert "start 12 positions later" in after and after != before
-    assert main.locator("table:not(dialog *)").last.inner_text().count("猫 坐 在 垫子 上") >= 4  # at place 0 all three, and one anywhere
+    written = main.locator("table:not(dialog *)").last.inner_text()
+    assert written.count("猫 坐 在 垫子 上") >= 4  # at place 0 all three, and one anywhere
 
 
 def test_a_section_is_chosen_by_hand_and_by_link(open_at: Open) -> None:

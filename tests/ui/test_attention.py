@@ -25,6 +25,7 @@ from tests.ui.helpers import (
     typed,
     widget,
     widgets,
+    without_term_links,
     words,
 )
 from viz_core.analysis.attention import AttentionKind, attention_path, weight_arithmetic
@@ -181,7 +182,8 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     at = open_at()
     found = catalogue()[DEFAULT_WEIGHTS].referent_head
     assert found is not None
-    assert any(m.value.startswith(f"**Cross-attention, layer {found[0]}, head {found[1]}") for m in at.markdown)
+    opening = f"**Cross-attention, layer {found[0]}, head {found[1]}"
+    assert any(without_term_links(m.value).startswith(opening) for m in at.markdown)
     widget(at, "att_swap").click().run()
     sound(at)
     comparison = next(m.value for m in at.markdown if "attends most to" in m.value and "**A**" in m.value)
