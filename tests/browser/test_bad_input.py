@@ -91,7 +91,7 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], turn_to: Cal
     text = list(TYPED)[int(side == "target")]  # markup
     type_into(page, side, text)
     expected = numbered(side, TYPED[text])
-    for name, along in ((f"ids.{side}", "cols"), (STAGE[side], "rows")):
+    for name, along in ((f"ids.{side}", "rows"), (STAGE[side], "rows")):
         assert drawn_tokens(page, name, along, len(expected)) == expected
     reload_keeps(page, side, text)
     page.remove_listener("dialog", dismiss)
@@ -103,7 +103,7 @@ def reload_keeps(page: Page, side: str, text: str) -> None:
     idle(page)
     assert box(page, side).input_value() == text
     expected = numbered(side, TYPED[text])
-    assert drawn_tokens(page, f"ids.{side}", "cols", len(expected)) == expected
+    assert drawn_tokens(page, f"ids.{side}", "rows", len(expected)) == expected
     assert page.get_by_test_id("stException").count() == 0
     assert page.locator("main img[src='x'], script:text('alert(1)')").count() == 0
 

@@ -493,11 +493,12 @@ export class Figure extends FigureLayout {
         readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, this.place(0, row), panel.rows), " ");
       // on a short line, glosses that are not at a label are kept
       readout.classList.toggle("said", colName !== this.colName(col));
-      readout.append(
-        named(panel.colLetter, _("column"), panel.colAxis, colName, this.place(1, col), panel.cols),
-        " ",
-        make("b", "", value(cell)),
-      );
+      if (colName)
+        readout.append(
+          named(panel.colLetter, _("column"), panel.colAxis, colName, this.place(1, col), panel.cols),
+          " ",
+        );
+      readout.append(make("b", "", value(cell)));
     }
     this.window.describe();
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
@@ -506,7 +507,11 @@ export class Figure extends FigureLayout {
     let said = _("{title}, {rows} rows by {columns} columns, no cell is picked", about);
     if (picked !== null) {
       const [row, col] = this.origin(picked);
-      Object.assign(about, { row: this.glossedRow(row) || row, column: this.glossedCol(col), value: value(picked) });
+      Object.assign(about, {
+        row: this.glossedRow(row) || row,
+        column: this.glossedCol(col) || col,
+        value: value(picked),
+      });
       said = _("{title}, {rows} rows by {columns} columns, picked row {row}, column {column}: {value}", about);
     }
     canvas.setAttribute("aria-label", said);

@@ -14,7 +14,7 @@ export class FigureWindow {
     Object.assign(this, { figure, across: 0, down: 0, rows: [0, Infinity], cols: [0, Infinity] });
     this.node = make("div", "window");
     this.frame = this.node.appendChild(make("div", "frame"));
-    this.extent = make("i");
+    this.extent = make("div");
     this.said = this.node.appendChild(make("div", "seen"));
     this.frame.append(figure.canvas, this.extent);
     this.frame.onscroll = () => this.scroll();

@@ -160,7 +160,8 @@ class Frame {
     this.lineSize.disconnect();
     this.changes.disconnect();
     if (!on) return;
-    this.changes.observe(document.querySelector(":--main"), { childList: true, subtree: true });
+    const main = document.querySelector(":--main");
+    if (main) this.changes.observe(main, { childList: true, subtree: true });
     this.measureLine();
   }
 

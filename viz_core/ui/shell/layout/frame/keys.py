@@ -70,7 +70,7 @@ def keys_html() -> str:
         parts.append(f'<table><caption>{html.escape(str(title))}</caption>\n<tbody>\n{rows}</tbody></table>\n')
     heading, close = html.escape(_("Keys")), html.escape(_("Close (Esc)"))
     return (
-        f'<dialog aria-labelledby="keys"><header><h2 id="keys">{heading}</h2>'
+        f'<dialog aria-labelledby="keys"><header><strong id="keys">{heading}</strong>'
         f'<button type="button" name="keys" title="{close}" aria-label="{close}">✕</button></header>\n'
         f'<div class="tables">\n{"".join(parts)}</div></dialog>'
     )
