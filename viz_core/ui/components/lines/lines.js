@@ -334,7 +334,7 @@ class View {
   }
 
   hint([head, ...others], largest) {
-    const about = { head, weight: cellNumber(largest, 1) };
+    const about = { head, weight: cellNumber(largest, 1).replace(/^([<>])\./, "$1 0.") }; // in a sentence: > 0.999
     const said = others.length
       ? _("The largest weight of these heads is {weight}.", about)
       : _("The largest weight of head {head} is {weight}.", about);
